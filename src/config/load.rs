@@ -1,0 +1,1 @@
+//! Reads a configuration file, or the environment where there is none.

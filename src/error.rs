@@ -1,0 +1,101 @@
+//! The one error type of the crate: opaque, with predicates.
+//!
+//! Owns how an error reads and what may be asked of it. Which database error is passing is decided in
+//! `store::fault`, not here.
+
+use std::fmt;
+
+/// What went wrong, in a sentence for a person, with what may be asked of it.
+#[derive(Debug, Clone)]
+pub struct Error {
+    kind: Kind,
+    message: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Usage,
+    Transient,
+    Conflict,
+    NotFound,
+    Refused,
+    Internal,
+}
+
+/// The result of everything that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// Wrong usage or configuration: the person who typed it can mend it. Exit code 2.
+    pub fn usage(message: impl fmt::Display) -> Self {
+        Self::new(Kind::Usage, message)
+    }
+
+    /// A passing fault: the same call may succeed later.
+    pub fn transient(message: impl fmt::Display) -> Self {
+        Self::new(Kind::Transient, message)
+    }
+
+    /// Somebody else holds what was asked for.
+    pub fn conflict(message: impl fmt::Display) -> Self {
+        Self::new(Kind::Conflict, message)
+    }
+
+    /// What was named does not exist.
+    pub fn not_found(message: impl fmt::Display) -> Self {
+        Self::new(Kind::NotFound, message)
+    }
+
+    /// The database understood and refused: repeating the call changes nothing.
+    pub fn refused(message: impl fmt::Display) -> Self {
+        Self::new(Kind::Refused, message)
+    }
+
+    /// Something that should not happen.
+    pub fn internal(message: impl fmt::Display) -> Self {
+        Self::new(Kind::Internal, message)
+    }
+
+    fn new(kind: Kind, message: impl fmt::Display) -> Self {
+        Self { kind, message: message.to_string() }
+    }
+
+    /// The same error with what was being done put before it.
+    #[must_use]
+    pub fn context(self, doing: impl fmt::Display) -> Self {
+        Self { kind: self.kind, message: format!("{doing}: {}", self.message) }
+    }
+
+    /// True for wrong usage or configuration.
+    pub fn is_usage(&self) -> bool {
+        self.kind == Kind::Usage
+    }
+
+    /// True if the same call may succeed later.
+    pub fn is_transient(&self) -> bool {
+        self.kind == Kind::Transient
+    }
+
+    /// True if somebody else holds what was asked for.
+    pub fn is_conflict(&self) -> bool {
+        self.kind == Kind::Conflict
+    }
+
+    /// True if what was named does not exist.
+    pub fn is_not_found(&self) -> bool {
+        self.kind == Kind::NotFound
+    }
+
+    /// The exit code of a command that ends with this error.
+    pub fn exit_code(&self) -> u8 {
+        if self.is_usage() { 2 } else { 1 }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,32 @@
+//! What works an entry: a web hook, a command, an SQL statement, a Rust closure.
+//!
+//! A handler gets claimed entries and says what became of each. It must not write to the store: recording is
+//! the acknowledger's.
+
+pub mod command;
+pub mod webhook;
+
+use std::time::Duration;
+
+use futures_util::future::LocalBoxFuture;
+use tokio_util::sync::CancellationToken;
+
+use crate::model::{Entry, Outcome};
+
+/// One call of a handler: entries of one task, at most `batch` of them.
+#[derive(Debug)]
+pub struct Call {
+    /// Never empty.
+    pub entries: Vec<Entry>,
+    /// The time-out of the attempt, in all; `None`: only the lease rules.
+    pub timeout: Option<Duration>,
+    /// Cancelled when the call must end now: its claim is lost, or the drain is over. The handler ends what it
+    /// started and answers `HandedBack` for what did not finish.
+    pub stop: CancellationToken,
+}
+
+/// What works entries of one task. Lives on the executor's arbiter; its futures never leave it.
+pub trait Handler {
+    /// Works the entries; one outcome an entry, in their order. Never panics on bad answers or bad payloads.
+    fn call(&self, call: Call) -> LocalBoxFuture<'_, Vec<Outcome>>;
+}

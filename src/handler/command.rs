@@ -1,0 +1,1 @@
+//! `command = […]`: a program in a process group of its own.

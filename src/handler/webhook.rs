@@ -1,0 +1,1 @@
+//! `http = { … }`: a POST to the application, after the Standard Webhooks specification.

@@ -1,0 +1,8 @@
+//! Soloist: schedules fire once and entries are claimed once, over many processes, with nothing but the database.
+
+pub mod config;
+pub mod error;
+pub mod handler;
+pub mod model;
+
+pub use error::{Error, Result};

@@ -1,0 +1,3 @@
+//! The `soloist` command.
+
+fn main() {}

@@ -1,0 +1,12 @@
+//! The plain words of the domain: entries, states, outcomes, policies.
+//!
+//! Pure: no database, no actor, no clock is touched here.
+
+pub mod entry;
+pub mod outcome;
+pub mod policy;
+pub mod time;
+
+pub use entry::{Entry, State};
+pub use outcome::Outcome;
+pub use policy::{Backoff, Delivery, Keep, Retention};
