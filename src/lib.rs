@@ -4,5 +4,6 @@ pub mod config;
 pub mod error;
 pub mod handler;
 pub mod model;
+pub mod store;
 
 pub use error::{Error, Result};

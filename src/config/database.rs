@@ -70,3 +70,36 @@ pub enum Synchronous {
     /// Faster; survives a crash of the process only.
     Normal,
 }
+
+impl DatabaseUrl {
+    /// Where it is, for a person to read: never a password.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Sqlite { memory: true, .. } => "SQLite in memory".to_owned(),
+            Self::Sqlite { path, .. } => format!("SQLite at {path}"),
+            Self::Postgres(url) => format!("PostgreSQL at {}", place(url)),
+            Self::Mysql(url) => format!("MySQL at {}", place(url)),
+        }
+    }
+
+    /// `text` with the password of this URL taken out, should a driver have put it in.
+    pub fn mask(&self, text: &str) -> String {
+        let (Self::Postgres(secret) | Self::Mysql(secret)) = self else { return text.to_owned() };
+        match url::Url::parse(secret.expose()).ok().and_then(|url| url.password().map(str::to_owned)) {
+            Some(password) if !password.is_empty() => text.replace(&password, "…"),
+            _ => text.to_owned(),
+        }
+    }
+}
+
+/// Host, port and database of a URL.
+fn place(secret: &Secret) -> String {
+    match url::Url::parse(secret.expose()) {
+        Ok(url) => {
+            let host = url.host_str().filter(|host| !host.is_empty()).unwrap_or("localhost");
+            let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+            format!("{host}{port}{}", url.path())
+        }
+        Err(_) => "an address that cannot be read".to_owned(),
+    }
+}

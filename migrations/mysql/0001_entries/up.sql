@@ -1,0 +1,33 @@
+CREATE TABLE IF NOT EXISTS soloist_entries (
+    id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    task VARCHAR(100) NOT NULL CHECK (task <> ''),
+    state VARCHAR(9) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT 'pending'
+        CHECK (state IN ('pending', 'running', 'completed', 'failed', 'cancelled')),
+    priority INTEGER NOT NULL DEFAULT 0 CHECK (priority BETWEEN -9 AND 9),
+    run_at BIGINT NOT NULL DEFAULT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))),
+    payload LONGTEXT NOT NULL DEFAULT ('null') CHECK (json_valid(payload)),
+    dedupe_key VARCHAR(255),
+    key_held INTEGER NOT NULL DEFAULT 1,
+    -- Bytes, so that 'a', 'A' and 'a ' are three keys; NULL once the key is free: there are no partial indexes here.
+    held_key VARBINARY(1020) GENERATED ALWAYS AS (CASE WHEN key_held = 1 THEN CAST(dedupe_key AS BINARY) END) STORED,
+    attempt INTEGER NOT NULL DEFAULT 0,
+    max_attempts INTEGER,
+    claim BIGINT NOT NULL DEFAULT 0,
+    node_id BIGINT,
+    lease_until BIGINT,
+    source INTEGER NOT NULL DEFAULT 0,
+    source_version TEXT,
+    sweep_id BIGINT,
+    schedule VARCHAR(100),
+    scheduled_for BIGINT,
+    created_at BIGINT NOT NULL DEFAULT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))),
+    started_at BIGINT,
+    finished_at BIGINT,
+    error MEDIUMTEXT,
+    output MEDIUMTEXT,
+    INDEX soloist_entries_claim (task, state, priority, run_at, id),
+    INDEX soloist_entries_running (state, node_id, task),
+    INDEX soloist_entries_lease (lease_until),
+    UNIQUE INDEX soloist_entries_key (task, held_key),
+    INDEX soloist_entries_finished (task, finished_at)
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;

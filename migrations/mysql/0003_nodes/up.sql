@@ -1,0 +1,11 @@
+CREATE TABLE IF NOT EXISTS soloist_nodes (
+    id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    name VARCHAR(255) NOT NULL,
+    roles VARCHAR(100) NOT NULL,
+    version VARCHAR(50) NOT NULL,
+    started_at BIGINT NOT NULL,
+    seen_at BIGINT NOT NULL,
+    lease_until BIGINT NOT NULL,
+    draining INTEGER NOT NULL DEFAULT 0,
+    stopped_at BIGINT
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;

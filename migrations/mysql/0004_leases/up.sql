@@ -1,0 +1,7 @@
+CREATE TABLE IF NOT EXISTS soloist_leases (
+    name VARCHAR(100) NOT NULL PRIMARY KEY,
+    node_id BIGINT,
+    term BIGINT NOT NULL DEFAULT 0,
+    since BIGINT NOT NULL,
+    lease_until BIGINT NOT NULL
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;

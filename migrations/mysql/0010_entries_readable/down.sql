@@ -1,0 +1,1 @@
+DROP VIEW IF EXISTS soloist_entries_readable;

@@ -1,0 +1,2 @@
+DROP TABLE soloist_entries;
+DROP FUNCTION soloist_wake();

@@ -1,0 +1,1 @@
+DROP VIEW soloist_entries_readable;

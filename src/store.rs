@@ -1,0 +1,106 @@
+//! Everything that speaks SQL: the only part of Soloist that does.
+//!
+//! A [`Store`] hands out connections by purpose; the modules below hold one group of statements each. What differs
+//! between backends is in `dialect` and in `claim`. No clock but the database's, no rule but what a statement needs.
+
+mod connection;
+pub mod dialect;
+mod fault;
+pub mod migrate;
+#[cfg(feature = "mysql")]
+mod mysql_connection;
+mod pool;
+pub mod server;
+mod setup;
+pub mod source;
+pub mod statement;
+
+use std::time::Duration;
+
+pub use connection::Connection;
+pub use pool::{Lent, Pool};
+use setup::Purpose;
+use statement::Statement;
+
+use crate::config;
+use crate::error::Result;
+use dialect::Dialect;
+use server::{Server, Strategy};
+
+/// The database of an installation; cheap to clone. Opens no connection before one is asked for.
+#[derive(Clone)]
+pub struct Store {
+    /// What the configuration says of it.
+    pub database: config::Database,
+    /// How entries are claimed.
+    pub strategy: Strategy,
+    /// For claims, results and duties.
+    work: Pool,
+    /// For the lease alone, so that nothing is ever before it in a queue.
+    lease: Pool,
+    /// For reads of the admin API and the CLI.
+    read: Pool,
+    /// For statements that a user wrote, which may run long.
+    handler: Pool,
+}
+
+impl Store {
+    /// The database that a configuration names; `sql_handlers` is how many statements of users run at once, `lease` how
+    /// long a session may be silent inside a transaction.
+    pub fn new(database: &config::Database, lease: Duration, sql_handlers: usize) -> Self {
+        let bounded = |name, seconds, lock| Purpose {
+            statement: Some(Duration::from_secs(seconds)),
+            lock: Duration::from_millis(lock),
+            silent: lease,
+            name,
+        };
+        let unbounded = Purpose { statement: None, lock: Duration::from_secs(10), silent: lease, name: "handler" };
+        Self {
+            database: database.clone(),
+            strategy: server::strategy(database.claim),
+            // One more than the actors: duties run beside claims and results.
+            work: Pool::new(database, bounded("work", 30, 10_000), database.connections + 1),
+            lease: Pool::new(database, bounded("lease", 5, 2_000), 1),
+            read: Pool::new(database, bounded("read", 15, 5_000), 4),
+            handler: Pool::new(database, unbounded, sql_handlers.max(1)),
+        }
+    }
+
+    /// A connection for claims, results and duties.
+    pub fn work(&self) -> Result<Lent> {
+        self.work.get()
+    }
+
+    /// The connection of the lease.
+    pub fn lease(&self) -> Result<Lent> {
+        self.lease.get()
+    }
+
+    /// A connection for reads and single writes of people.
+    pub fn read(&self) -> Result<Lent> {
+        self.read.get()
+    }
+
+    /// A connection for statements that a user wrote.
+    pub fn handler(&self) -> Result<Lent> {
+        self.handler.get()
+    }
+
+    /// What the server calls itself; an error that names version and minimum if it is too old.
+    pub fn server(&self) -> Result<Server> {
+        #[derive(diesel::QueryableByName)]
+        struct Version {
+            #[diesel(sql_type = diesel::sql_types::Text)]
+            version: String,
+        }
+        let mut connection = self.read()?;
+        let dialect = connection.dialect();
+        let sql = match dialect {
+            Dialect::Sqlite => "SELECT sqlite_version() AS version",
+            Dialect::Postgres => "SELECT current_setting('server_version') AS version",
+            Dialect::Mysql => "SELECT version() AS version",
+        };
+        let row: Option<Version> = connection.first(Statement::new(sql))?;
+        server::recognise(dialect, &row.map(|row| row.version).unwrap_or_default())
+    }
+}

@@ -1,0 +1,232 @@
+//! One connection to any of the three backends, and the few verbs that the store needs of it.
+//!
+//! Holds no SQL of its own but the words of transactions.
+
+use diesel::connection::{AnsiTransactionManager, SimpleConnection, TransactionManager};
+use diesel::deserialize::QueryableByName;
+use diesel::{Connection as _, RunQueryDsl};
+
+use super::dialect::Dialect;
+use super::fault;
+use super::statement::Statement;
+use crate::error::{Error, Result};
+
+/// A connection to one of the backends.
+#[allow(clippy::large_enum_variant)] // a handful exist, each boxed once in its pool
+pub(super) enum Raw {
+    #[cfg(feature = "sqlite")]
+    Sqlite(diesel::sqlite::SqliteConnection),
+    #[cfg(feature = "postgres")]
+    Postgres(diesel::pg::PgConnection),
+    #[cfg(feature = "mysql")]
+    Mysql(super::mysql_connection::MysqlConnection),
+}
+
+/// Expands one body per backend: the same words, type-checked against each.
+macro_rules! on_backend {
+    ($raw:expr, $connection:ident => $body:expr) => {
+        match $raw {
+            #[cfg(feature = "sqlite")]
+            Raw::Sqlite($connection) => $body,
+            #[cfg(feature = "postgres")]
+            Raw::Postgres($connection) => $body,
+            #[cfg(feature = "mysql")]
+            Raw::Mysql($connection) => super::mysql_connection::patiently(|| $body),
+        }
+    };
+}
+
+/// A row that can be read from every backend that is compiled in.
+pub trait Row: 'static + on_all::RowOnAll {}
+impl<T: 'static + on_all::RowOnAll> Row for T {}
+
+mod on_all {
+    use super::QueryableByName;
+
+    macro_rules! row_on_all {
+        ($(($feature:literal, $name:ident, $backend:ty)),*) => {
+            $(
+                #[cfg(feature = $feature)]
+                pub trait $name: QueryableByName<$backend> {}
+                #[cfg(feature = $feature)]
+                impl<T: QueryableByName<$backend>> $name for T {}
+                #[cfg(not(feature = $feature))]
+                pub trait $name {}
+                #[cfg(not(feature = $feature))]
+                impl<T> $name for T {}
+            )*
+        };
+    }
+    row_on_all!(
+        ("sqlite", OnSqlite, diesel::sqlite::Sqlite),
+        ("postgres", OnPostgres, diesel::pg::Pg),
+        ("mysql", OnMysql, diesel::mysql::Mysql)
+    );
+
+    pub trait RowOnAll: OnSqlite + OnPostgres + OnMysql {}
+    impl<T: OnSqlite + OnPostgres + OnMysql> RowOnAll for T {}
+}
+
+/// One connection; not to be shared between threads at once.
+pub struct Connection {
+    raw: Raw,
+    dialect: Dialect,
+    /// True once an error has shown that the server is no longer at the other end.
+    broken: bool,
+}
+
+impl Connection {
+    pub(super) fn new(raw: Raw, dialect: Dialect) -> Self {
+        Self { raw, dialect, broken: false }
+    }
+
+    /// What the backend writes in its own way.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    pub(super) fn raw(&mut self) -> &mut Raw {
+        &mut self.raw
+    }
+
+    /// True if the connection must not be used again.
+    pub(super) fn is_broken(&mut self) -> bool {
+        self.broken
+            || on_backend!(&mut self.raw, c => {
+                Ok(AnsiOrAsync::is_broken(c))
+            })
+            .unwrap_or(true)
+    }
+
+    /// Runs a statement; the number of rows that it changed (or matched, in an `UPDATE`).
+    pub fn execute(&mut self, statement: Statement) -> Result<usize> {
+        let result = on_backend!(&mut self.raw, c => statement.execute(c));
+        self.check(result)
+    }
+
+    /// Runs a statement and reads its rows.
+    pub fn load<R: Row>(&mut self, statement: Statement) -> Result<Vec<R>> {
+        let result = on_backend!(&mut self.raw, c => statement.load::<R>(c));
+        self.check(result)
+    }
+
+    /// The first row, if there is one.
+    pub fn first<R: Row>(&mut self, statement: Statement) -> Result<Option<R>> {
+        Ok(self.load(statement)?.into_iter().next())
+    }
+
+    /// The one number that a statement gives in its column `n`; 0 without a row.
+    pub fn number(&mut self, statement: Statement) -> Result<i64> {
+        #[derive(QueryableByName)]
+        struct Number {
+            #[diesel(sql_type = diesel::sql_types::BigInt)]
+            n: i64,
+        }
+        Ok(self.first::<Number>(statement)?.map_or(0, |row| row.n))
+    }
+
+    /// Runs several statements without binds.
+    pub fn batch(&mut self, sql: &str) -> Result<()> {
+        let result = on_backend!(&mut self.raw, c => c.batch_execute(sql));
+        self.check(result)
+    }
+
+    /// Runs `work` in one transaction that may write, or at a savepoint if one is open: SQLite takes its write lock at
+    /// once, since a reader that turns into a writer cannot wait for it.
+    pub fn transaction<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.begin()?;
+        match work(self) {
+            Ok(value) => {
+                self.commit()?;
+                Ok(value)
+            }
+            Err(error) => {
+                self.rollback();
+                Err(error)
+            }
+        }
+    }
+
+    /// Opens a transaction, or a savepoint in the open one.
+    pub fn begin(&mut self) -> Result<()> {
+        let result = match &mut self.raw {
+            #[cfg(feature = "sqlite")]
+            Raw::Sqlite(c) => match AnsiTransactionManager::begin_transaction_sql(c, "BEGIN IMMEDIATE") {
+                Err(diesel::result::Error::AlreadyInTransaction) => AnsiTransactionManager::begin_transaction(c),
+                result => result,
+            },
+            #[allow(unreachable_patterns)]
+            raw => on_backend!(raw, c => AnsiOrAsync::begin(c)),
+        };
+        self.check(result)
+    }
+
+    /// Commits the innermost transaction or savepoint.
+    pub fn commit(&mut self) -> Result<()> {
+        let result = on_backend!(&mut self.raw, c => AnsiOrAsync::commit(c));
+        if result.is_err() {
+            self.rollback();
+        }
+        self.check(result)
+    }
+
+    /// Undoes the innermost transaction or savepoint. A failure to do so makes the connection unusable, which undoes
+    /// it too.
+    pub fn rollback(&mut self) {
+        let result = on_backend!(&mut self.raw, c => AnsiOrAsync::rollback(c));
+        if result.is_err() {
+            self.broken = true;
+        }
+    }
+
+    fn check<T>(&mut self, result: diesel::QueryResult<T>) -> Result<T> {
+        result.map_err(|error| {
+            let fault = fault::classify(&error);
+            self.broken |= fault.is_lost();
+            fault.into_error(&error)
+        })
+    }
+}
+
+/// The transaction manager of a connection, under short names.
+struct AnsiOrAsync;
+
+impl AnsiOrAsync {
+    fn begin<C: diesel::Connection>(c: &mut C) -> diesel::QueryResult<()> {
+        C::TransactionManager::begin_transaction(c)
+    }
+    fn commit<C: diesel::Connection>(c: &mut C) -> diesel::QueryResult<()> {
+        C::TransactionManager::commit_transaction(c)
+    }
+    fn rollback<C: diesel::Connection>(c: &mut C) -> diesel::QueryResult<()> {
+        C::TransactionManager::rollback_transaction(c)
+    }
+    fn is_broken<C: diesel::Connection>(c: &mut C) -> bool {
+        C::TransactionManager::is_broken_transaction_manager(c)
+    }
+}
+
+/// Opens a connection as its URL says, with nothing set yet.
+pub(super) fn establish(url: &crate::config::DatabaseUrl) -> Result<Raw> {
+    use crate::config::DatabaseUrl;
+    let failed = |error: diesel::ConnectionError| fault::connecting(url, &error);
+    match url {
+        #[cfg(feature = "sqlite")]
+        DatabaseUrl::Sqlite { path, .. } => {
+            diesel::sqlite::SqliteConnection::establish(path).map(Raw::Sqlite).map_err(failed)
+        }
+        #[cfg(feature = "postgres")]
+        DatabaseUrl::Postgres(url) => {
+            diesel::pg::PgConnection::establish(url.expose()).map(Raw::Postgres).map_err(failed)
+        }
+        #[cfg(feature = "mysql")]
+        DatabaseUrl::Mysql(url) => {
+            super::mysql_connection::patiently(|| Ok(super::mysql_connection::MysqlConnection::establish(url.expose())))
+                .map_err(|error| Error::transient(error.to_string()))?
+                .map(Raw::Mysql)
+                .map_err(failed)
+        }
+        #[allow(unreachable_patterns)]
+        _ => Err(Error::usage("this binary was built without the driver for that database")),
+    }
+}

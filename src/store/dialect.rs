@@ -1,0 +1,194 @@
+//! What the backends write in different ways: the clock, sets of ids, upserts. One small file a backend.
+
+mod mysql;
+mod postgres;
+mod sqlite;
+
+use super::statement::Bind;
+
+/// A backend's way of writing SQL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// SQLite.
+    Sqlite,
+    /// PostgreSQL.
+    Postgres,
+    /// MySQL or MariaDB.
+    Mysql,
+}
+
+/// Columns of a JSON array of objects that a statement reads as rows: names and kinds.
+pub type Columns<'a> = &'a [(&'a str, ColumnKind)];
+
+/// The kind of a column in [`Columns`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// 64-bit integer.
+    Integer,
+    /// Text.
+    Text,
+}
+
+impl Dialect {
+    /// The database's clock in microseconds: the start of the statement.
+    pub fn now(self) -> &'static str {
+        match self {
+            Self::Sqlite => sqlite::NOW,
+            Self::Postgres => postgres::NOW,
+            Self::Mysql => mysql::NOW,
+        }
+    }
+
+    /// `sql` with `{now}` replaced by the database's clock.
+    pub fn sql(self, sql: &str) -> String {
+        sql.replace("{now}", self.now())
+    }
+
+    /// The suffix of a `SELECT` that locks its rows until the transaction ends.
+    pub fn for_update(self) -> &'static str {
+        match self {
+            Self::Sqlite => "",
+            Self::Postgres | Self::Mysql => " FOR UPDATE",
+        }
+    }
+
+    /// The suffix of a `SELECT` that locks its rows and leaves out those that another has locked.
+    pub fn skip_locked(self) -> &'static str {
+        match self {
+            Self::Sqlite => "",
+            Self::Postgres | Self::Mysql => " FOR UPDATE SKIP LOCKED",
+        }
+    }
+
+    /// An identifier, quoted.
+    pub fn quote(self, name: &str) -> String {
+        match self {
+            Self::Sqlite | Self::Postgres => format!("\"{}\"", name.replace('"', "\"\"")),
+            Self::Mysql => format!("`{}`", name.replace('`', "``")),
+        }
+    }
+
+    /// A condition that `column` is one of the ids bound next with [`Dialect::ids`]. For `SELECT` and `DELETE`;
+    /// an `UPDATE` is made by [`Dialect::update_ids`].
+    pub fn among_ids(self, column: &str) -> String {
+        match self {
+            Self::Sqlite => sqlite::among(column),
+            Self::Postgres => format!("{column} = ANY(?)"),
+            Self::Mysql => mysql::among_integers(column),
+        }
+    }
+
+    /// A condition that `column` is one of the texts bound next with [`Dialect::texts`].
+    pub fn among_texts(self, column: &str) -> String {
+        match self {
+            Self::Sqlite => sqlite::among(column),
+            Self::Postgres => format!("{column} = ANY(?)"),
+            Self::Mysql => mysql::among_texts(column),
+        }
+    }
+
+    /// Texts as rows of `{alias}(value)`, bound next with [`Dialect::texts`]; to stand after `FROM`.
+    pub fn rows_of_texts(self, alias: &str) -> String {
+        match self {
+            Self::Sqlite => format!("json_each(?) AS {alias}"),
+            Self::Postgres => format!("unnest(?) AS {alias}(value)"),
+            Self::Mysql => mysql::rows_of_texts(alias),
+        }
+    }
+
+    /// A JSON array of objects, bound next as text, as rows of `alias` with these columns; to stand after `FROM`.
+    pub fn rows_of_json(self, alias: &str, columns: Columns<'_>) -> String {
+        match self {
+            Self::Sqlite => sqlite::rows_of_json(alias, columns),
+            Self::Postgres => postgres::rows_of_json(alias, columns),
+            Self::Mysql => mysql::rows_of_json(alias, columns),
+        }
+    }
+
+    /// An `UPDATE` of `soloist_entries` by the ids bound first with [`Dialect::ids`] or, where `set` binds too, after
+    /// those of `set`: see [`Dialect::ids_first`].
+    pub fn update_ids(self, set: &str, condition: &str) -> String {
+        match self {
+            Self::Sqlite => {
+                format!("UPDATE soloist_entries SET {set} WHERE id IN (SELECT value FROM json_each(?)) AND {condition}")
+            }
+            Self::Postgres => format!("UPDATE soloist_entries SET {set} WHERE id = ANY(?) AND {condition}"),
+            Self::Mysql => mysql::update_ids(set, condition),
+        }
+    }
+
+    /// True if the ids of [`Dialect::update_ids`] are bound before what `set` binds.
+    pub fn ids_first(self) -> bool {
+        self == Self::Mysql
+    }
+
+    /// An `UPDATE` of `soloist_entries AS e` joined to rows of JSON named `o`, as in [`Dialect::rows_of_json`]. `set`
+    /// names columns bare on its left sides and `e.`, `o.` on its right sides; it and `condition` bind nothing.
+    pub fn update_from_json(self, columns: Columns<'_>, set: &[(&str, &str)], condition: &str) -> String {
+        let rows = self.rows_of_json("o", columns);
+        let join = |prefix: &str| {
+            set.iter().map(|(column, value)| format!("{prefix}{column} = {value}")).collect::<Vec<_>>().join(", ")
+        };
+        match self {
+            Self::Sqlite | Self::Postgres => {
+                format!("UPDATE soloist_entries AS e SET {} FROM {rows} WHERE e.id = o.id AND {condition}", join(""))
+            }
+            Self::Mysql => format!(
+                "UPDATE {rows} STRAIGHT_JOIN soloist_entries AS e ON e.id = o.id SET {} WHERE {condition}",
+                join("e.")
+            ),
+        }
+    }
+
+    /// The end of an `INSERT` that leaves a row alone if its key is taken; `column` is any column of the table.
+    pub fn or_ignore(self, column: &str) -> String {
+        match self {
+            Self::Sqlite | Self::Postgres => " ON CONFLICT DO NOTHING".to_owned(),
+            Self::Mysql => format!(" ON DUPLICATE KEY UPDATE {column} = {column}"),
+        }
+    }
+
+    /// The end of an `INSERT` that changes these columns to the new values if `key` is taken.
+    pub fn or_update(self, key: &str, columns: &[&str]) -> String {
+        match self {
+            Self::Sqlite | Self::Postgres => {
+                let set: Vec<_> = columns.iter().map(|c| format!("{c} = excluded.{c}")).collect();
+                format!(" ON CONFLICT ({key}) DO UPDATE SET {}", set.join(", "))
+            }
+            Self::Mysql => {
+                let set: Vec<_> = columns.iter().map(|c| format!("{c} = VALUES({c})")).collect();
+                format!(" ON DUPLICATE KEY UPDATE {}", set.join(", "))
+            }
+        }
+    }
+
+    /// Ids, in the form that this backend binds.
+    pub fn ids(self, ids: &[i64]) -> Bind {
+        match self {
+            Self::Postgres => Bind::Integers(ids.to_vec()),
+            Self::Sqlite | Self::Mysql => {
+                let mut text = String::with_capacity(ids.len() * 8 + 2);
+                text.push('[');
+                for (position, id) in ids.iter().enumerate() {
+                    if position > 0 {
+                        text.push(',');
+                    }
+                    text.push_str(&id.to_string());
+                }
+                text.push(']');
+                Bind::Text(Some(text))
+            }
+        }
+    }
+
+    /// Texts, in the form that this backend binds.
+    pub fn texts<T: AsRef<str>>(self, texts: &[T]) -> Bind {
+        match self {
+            Self::Postgres => Bind::Texts(texts.iter().map(|text| text.as_ref().to_owned()).collect()),
+            Self::Sqlite | Self::Mysql => {
+                let values = texts.iter().map(|text| serde_json::Value::from(text.as_ref())).collect();
+                Bind::Text(Some(serde_json::Value::Array(values).to_string()))
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Pools of connections, each for a purpose of its own.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::connection::{self, Connection};
+use super::dialect::Dialect;
+use super::setup::{self, Purpose};
+use crate::config::{Database, DatabaseUrl};
+use crate::error::{Error, Result};
+
+/// How long a caller waits for a free or new connection before it hears that there is none.
+const CHECKOUT: Duration = Duration::from_secs(5);
+
+/// Opens connections for one purpose.
+pub struct Manager {
+    database: Database,
+    purpose: Purpose,
+    /// Why the last attempt to connect failed: r2d2 itself says only that it waited in vain.
+    last_error: Arc<Mutex<Option<Error>>>,
+}
+
+impl Manager {
+    fn open(&self) -> Result<Connection> {
+        let raw = connection::establish(&self.database.url)?;
+        let dialect = match self.database.url {
+            DatabaseUrl::Sqlite { .. } => Dialect::Sqlite,
+            DatabaseUrl::Postgres(_) => Dialect::Postgres,
+            DatabaseUrl::Mysql(_) => Dialect::Mysql,
+        };
+        let mut connection = Connection::new(raw, dialect);
+        setup::apply(&mut connection, &self.database, &self.purpose)?;
+        Ok(connection)
+    }
+}
+
+impl r2d2::ManageConnection for Manager {
+    type Connection = Connection;
+    type Error = Error;
+
+    fn connect(&self) -> Result<Connection> {
+        let result = self.open();
+        *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = result.as_ref().err().cloned();
+        result
+    }
+
+    fn is_valid(&self, _: &mut Connection) -> Result<()> {
+        Ok(())
+    }
+
+    fn has_broken(&self, connection: &mut Connection) -> bool {
+        connection.is_broken()
+    }
+}
+
+/// r2d2 logs each failed attempt by default, several times a second; callers report what matters once.
+#[derive(Debug)]
+struct Quiet;
+
+impl<E> r2d2::HandleError<E> for Quiet {
+    fn handle_error(&self, _: E) {}
+}
+
+/// Connections for one purpose; cheap to clone. Opens none before it is asked.
+#[derive(Clone)]
+pub struct Pool {
+    inner: r2d2::Pool<Manager>,
+    last_error: Arc<Mutex<Option<Error>>>,
+}
+
+/// A connection lent by a [`Pool`].
+pub type Lent = r2d2::PooledConnection<Manager>;
+
+impl Pool {
+    /// A pool of at most `size` connections.
+    pub fn new(database: &Database, purpose: Purpose, size: usize) -> Self {
+        let last_error = Arc::new(Mutex::new(None));
+        let manager = Manager { database: database.clone(), purpose, last_error: last_error.clone() };
+        let inner = r2d2::Pool::builder()
+            .max_size(u32::try_from(size.max(1)).unwrap_or(u32::MAX))
+            .min_idle(Some(0))
+            .test_on_check_out(false)
+            .connection_timeout(CHECKOUT)
+            .idle_timeout(None)
+            .max_lifetime(None)
+            .error_handler(Box::new(Quiet))
+            .build_unchecked(manager);
+        Self { inner, last_error }
+    }
+
+    /// A connection, new or used; an error that passes if none comes within 5 s.
+    pub fn get(&self) -> Result<Lent> {
+        self.inner.get().map_err(|_| {
+            let last = self.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            last.unwrap_or_else(|| {
+                Error::transient(format!("no database connection was free within {} s", CHECKOUT.as_secs()))
+            })
+        })
+    }
+}

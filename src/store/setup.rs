@@ -1,0 +1,90 @@
+//! What each new connection is told before it is used: time-outs, isolation, journal.
+//!
+//! Sessions keep the zone and search path that the role gets from the server, since predicates and write-backs of the
+//! user run in them; the drivers' own settings are taken back.
+
+use std::time::Duration;
+
+use super::connection::{Connection, Raw};
+use crate::config::{Database, Synchronous};
+use crate::error::Result;
+
+/// What a connection is for: how long its statements may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Purpose {
+    /// The longest that one statement may run; `None` for statements that a user wrote, which end by their task's
+    /// own time-out.
+    pub statement: Option<Duration>,
+    /// The longest that a statement waits for another's lock.
+    pub lock: Duration,
+    /// A session that is silent inside a transaction for longer is ended by the server.
+    pub silent: Duration,
+    /// Shown by the server in its list of sessions.
+    pub name: &'static str,
+}
+
+/// Tells a new connection what it is for.
+pub(super) fn apply(connection: &mut Connection, database: &Database, purpose: &Purpose) -> Result<()> {
+    match connection.raw() {
+        #[cfg(feature = "sqlite")]
+        Raw::Sqlite(_) => sqlite(connection, database, purpose),
+        #[cfg(feature = "postgres")]
+        Raw::Postgres(c) => postgres(c, database, purpose),
+        #[cfg(feature = "mysql")]
+        Raw::Mysql(_) => mysql(connection, purpose),
+    }
+}
+
+#[cfg(feature = "sqlite")]
+fn sqlite(connection: &mut Connection, database: &Database, purpose: &Purpose) -> Result<()> {
+    let synchronous = match database.synchronous {
+        Synchronous::Full => "FULL",
+        Synchronous::Normal => "NORMAL",
+    };
+    // The busy time-out first: turning the journal to WAL may itself have to wait. The limit keeps the journal's file
+    // from staying as large as it once grew.
+    connection.batch(&format!(
+        "PRAGMA busy_timeout = {}; PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; \
+         PRAGMA journal_size_limit = 67108864; PRAGMA foreign_keys = ON; PRAGMA cache_size = -16000;",
+        purpose.lock.as_millis()
+    ))
+}
+
+#[cfg(feature = "postgres")]
+fn postgres(c: &mut diesel::pg::PgConnection, database: &Database, purpose: &Purpose) -> Result<()> {
+    use super::fault;
+    use diesel::connection::{CacheSize, Connection as _, SimpleConnection};
+
+    // Behind a transaction pooler a SET would stay with whoever gets the server's connection next.
+    let sql = if database.pooler {
+        c.set_prepared_statement_cache_size(CacheSize::Disabled);
+        String::new()
+    } else {
+        let statement = purpose.statement.map_or(0, |span| span.as_millis());
+        format!(
+            "RESET TimeZone; SET statement_timeout = {statement}; SET lock_timeout = {}; \
+             SET idle_in_transaction_session_timeout = {}; SET application_name = 'soloist {}'; \
+             SET default_transaction_isolation = 'read committed'",
+            purpose.lock.as_millis(),
+            purpose.silent.as_millis(),
+            purpose.name
+        )
+    };
+    c.batch_execute(&sql).map_err(|error| fault::classify(&error).into_error(&error))
+}
+
+#[cfg(feature = "mysql")]
+fn mysql(connection: &mut Connection, purpose: &Purpose) -> Result<()> {
+    // READ COMMITTED: the gap locks of REPEATABLE READ let one claim stop all others. A silent transaction is ended by
+    // MariaDB's own setting where it exists, else by the session's time-out.
+    let silent = purpose.silent.as_secs().max(1);
+    connection.batch(&format!(
+        "SET SESSION time_zone = @@global.time_zone; SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; \
+         SET SESSION innodb_lock_wait_timeout = {}",
+        purpose.lock.as_secs().max(1)
+    ))?;
+    if connection.batch(&format!("SET SESSION idle_transaction_timeout = {silent}")).is_err() {
+        connection.batch(&format!("SET SESSION wait_timeout = {}", silent.max(60)))?;
+    }
+    Ok(())
+}
