@@ -4,6 +4,7 @@
 //! the acknowledger's.
 
 pub mod command;
+mod output;
 pub mod webhook;
 
 use std::time::Duration;

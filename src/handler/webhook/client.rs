@@ -1,0 +1,51 @@
+//! The HTTP client: how connections are made, never what is said over them.
+//!
+//! A client must not be shared between runtimes: a pooled connection is driven by the runtime that opened it, and
+//! a request from another one can hang. So each executor arbiter makes its own, on its own thread.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::redirect::Policy;
+use rustls::crypto::ring;
+use rustls::{ClientConfig, RootCertStore};
+
+use crate::error::{Error, Result};
+
+/// A host that does not answer a connection attempt for this long cannot be connected to.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Application servers close idle connections after 2 s and more; a POST that meets the closing end is lost and costs
+/// an attempt. A connection that is idle for longer than this is not used again.
+const IDLE: Duration = Duration::from_secs(1);
+/// A host that vanished without a word is noticed by keep-alive probes, also where the task has no time-out.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// Makes ring the TLS provider of the process, once; without one rustls panics at the first handshake. A provider
+/// that the application has installed before stays.
+pub fn install_tls_provider() {
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        // Err: another thread was first.
+        let _ = ring::default_provider().install_default();
+    }
+}
+
+/// A client for the handlers of one executor arbiter: no redirects, no proxy from the environment, the certificate
+/// authorities of Mozilla compiled in. Time-outs of whole calls are the handler's.
+pub fn client() -> Result<reqwest::Client> {
+    let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| Error::internal(format!("the TLS client cannot be set up: {error}")))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    reqwest::Client::builder()
+        .tls_backend_preconfigured(tls)
+        .redirect(Policy::none())
+        .no_proxy()
+        .referer(false)
+        .connect_timeout(CONNECT_TIMEOUT)
+        .pool_idle_timeout(IDLE)
+        .tcp_keepalive(KEEP_ALIVE)
+        .build()
+        .map_err(|error| Error::internal(format!("the HTTP client cannot be set up: {error}")))
+}
