@@ -12,6 +12,7 @@ mod talk;
 
 use std::ffi::OsString;
 use std::future::pending;
+use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -71,7 +72,7 @@ impl CommandHandler {
         let started = match spawn::spawn(&self.program, &self.arguments, &self.hidden, entry) {
             Ok(started) => started,
             // A program that is missing may be a deployment on its way: worth another attempt.
-            Err(error) => return Outcome::retry(format!("{}: cannot be started: {error}", self.program)),
+            Err(error) => return Outcome::retry(self.not_started(&error)),
         };
         let spawn::Started { mut child, group, output } = started;
         let talk = Talk::start(child.stdin.take(), input, output);
@@ -103,6 +104,18 @@ impl CommandHandler {
                 Outcome::Retry { error, output: said.text(OF_FAILURE), not_before: None }
             }
         }
+    }
+
+    fn not_started(&self, error: &std::io::Error) -> String {
+        let hint = match error.kind() {
+            ErrorKind::NotFound if self.program.contains('/') => {
+                "; there must be a file of this name, and the interpreter that its first line names"
+            }
+            ErrorKind::NotFound => "; it must be in a directory of PATH, or be given with its path",
+            ErrorKind::PermissionDenied => "; it must be a file that this user may execute",
+            _ => "",
+        };
+        format!("the program {:?} cannot be started: {error}{hint}", self.program)
     }
 
     /// How it ended, and the last line of what it said: mostly that is the reason.

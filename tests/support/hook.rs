@@ -1,11 +1,11 @@
 //! A web hook in a thread: records what it is sent and answers as the test says.
 
 use std::{
-    io::{self, BufReader, Write},
+    io::{self, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
 };
@@ -52,6 +52,10 @@ pub enum Answer {
     Full(u16, Vec<(String, String)>, String),
     /// The connection is closed without a word.
     Cut,
+    /// These bytes as they are, and the connection is closed.
+    Raw(Vec<u8>),
+    /// These bytes as they are, then silence until the peer hangs up.
+    Silence(String),
 }
 
 impl From<u16> for Answer {
@@ -69,6 +73,7 @@ pub struct Hook {
 struct Shared {
     received: Mutex<Vec<Received>>,
     ended: AtomicBool,
+    hung_up: AtomicUsize,
     answer: Box<dyn Fn(&Received) -> Answer + Send + Sync>,
 }
 
@@ -78,7 +83,12 @@ impl Hook {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port of 127.0.0.1");
         let port = listener.local_addr().expect("the address just bound").port();
         let answer = Box::new(move |received: &Received| answer(received).into());
-        let shared = Arc::new(Shared { received: Mutex::default(), ended: AtomicBool::new(false), answer });
+        let shared = Arc::new(Shared {
+            received: Mutex::default(),
+            ended: AtomicBool::new(false),
+            hung_up: AtomicUsize::new(0),
+            answer,
+        });
         let accepting = Arc::clone(&shared);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -107,6 +117,11 @@ impl Hook {
         self.shared.received.lock().expect("no holder panics").clone()
     }
 
+    /// How many peers have hung up on a `Silence` so far.
+    pub fn hung_up(&self) -> usize {
+        self.shared.hung_up.load(Ordering::SeqCst)
+    }
+
     /// How many requests came so far.
     pub fn count(&self) -> usize {
         self.shared.received.lock().expect("no holder panics").len()
@@ -133,6 +148,13 @@ fn serve(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
             Answer::Status(status, body) => (status, Vec::new(), body),
             Answer::Full(status, headers, body) => (status, headers, body),
             Answer::Cut => return stream.shutdown(std::net::Shutdown::Both),
+            Answer::Raw(bytes) => return writer.write_all(&bytes),
+            Answer::Silence(bytes) => {
+                writer.write_all(bytes.as_bytes())?;
+                let _ = reader.read(&mut [0; 1]);
+                shared.hung_up.fetch_add(1, Ordering::SeqCst);
+                return Ok(());
+            }
         };
         let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
         let head = format!("HTTP/1.1 {status} Said\r\n{headers}Content-Length: {}\r\n\r\n", body.len());

@@ -68,23 +68,33 @@ impl Group {
         self.gone_within(AFTER_KILL, &CancellationToken::new()).await;
     }
 
-    /// True as soon as the group has no member; false when that took too long. The leader must have been reaped.
+    /// True as soon as no member of the group lives; false when that took too long. The leader must have been reaped.
     async fn gone_within(&mut self, mut time: Duration, stop: &CancellationToken) -> bool {
         let since = Instant::now();
+        let mut look_closely = LOOK_AGAIN;
         loop {
+            let waited = since.elapsed();
             if self.is_gone() {
                 return true;
+            }
+            // The list of all processes is long: it is read less and less often.
+            if waited >= look_closely {
+                if self.is_dead() {
+                    return true;
+                }
+                look_closely = waited * 2;
             }
             if stop.is_cancelled() {
                 time = time.min(GRACE_OF_A_STOP);
             }
-            if since.elapsed() >= time {
+            if waited >= time {
                 return false;
             }
             sleep(LOOK_AGAIN).await;
         }
     }
 
+    /// True once the group has no member.
     fn is_gone(&mut self) -> bool {
         if !self.over {
             // Orphans are ours only where the node is the process that adopts them, as the first of a container is.
@@ -93,6 +103,18 @@ impl Group {
             self.over = test_kill_process_group(self.id) == Err(Errno::SRCH);
         }
         self.over
+    }
+
+    /// True if all members have ended and only wait to be reaped by the process that adopted them, which can take its
+    /// time. Without a list of processes: false.
+    fn is_dead(&self) -> bool {
+        let Ok(processes) = std::fs::read_dir("/proc") else { return false };
+        let group = self.id.as_raw_nonzero().get();
+        !processes.flatten().any(|process| {
+            let name = process.file_name();
+            name.as_encoded_bytes().first().is_some_and(u8::is_ascii_digit)
+                && std::fs::read(process.path().join("stat")).is_ok_and(|stat| lives_in(&stat, group))
+        })
     }
 
     fn signal(&mut self, signal: Signal) {
@@ -109,6 +131,16 @@ impl Drop for Group {
     }
 }
 
+/// Whether a `/proc/PID/stat` tells of a process that belongs to the group and has not ended.
+fn lives_in(stat: &[u8], group: i32) -> bool {
+    // `PID (NAME) STATE PARENT GROUP …`, and the name may hold anything.
+    let Some(end) = stat.iter().rposition(|byte| *byte == b')') else { return false };
+    let rest = String::from_utf8_lossy(&stat[end + 1..]);
+    let mut fields = rest.split_ascii_whitespace();
+    let ended = matches!(fields.next(), Some("Z" | "X"));
+    fields.nth(1).and_then(|text| text.parse().ok()) == Some(group) && !ended
+}
+
 async fn patience(stop: &CancellationToken) {
     let hurry = async {
         stop.cancelled().await;
@@ -117,5 +149,19 @@ async fn patience(stop: &CancellationToken) {
     tokio::select! {
         () = sleep(GRACE) => {}
         () = hurry => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_proc_is_read_whatever_the_name_of_the_program() {
+        assert!(lives_in(b"12 (sh) S 1 12 7 0", 12));
+        assert!(lives_in(b"12 (a) Z 1 2 (b) R 1 12 7 0", 12));
+        assert!(!lives_in(b"12 (sh) Z 1 12 7 0", 12));
+        assert!(!lives_in(b"12 (sh) S 12 1 7 0", 12));
+        assert!(!lives_in(b"", 12));
     }
 }
