@@ -86,6 +86,11 @@ impl Error {
         self.kind == Kind::NotFound
     }
 
+    /// True if the database understood and refused.
+    pub fn is_refused(&self) -> bool {
+        self.kind == Kind::Refused
+    }
+
     /// The exit code of a command that ends with this error.
     pub fn exit_code(&self) -> u8 {
         if self.is_usage() { 2 } else { 1 }

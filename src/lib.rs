@@ -3,6 +3,7 @@
 pub mod config;
 pub mod error;
 pub mod handler;
+pub mod http;
 pub mod model;
 pub mod store;
 

@@ -1,0 +1,41 @@
+//! The admin API: routes, who may use them, and one shape of error for everything that goes wrong.
+//!
+//! Owns what goes over HTTP and nothing else: no SQL, no rule of the domain. Every route stands in `api` with the role
+//! that it asks for.
+
+#![allow(dead_code)] // until the routes of entries and tasks have landed
+
+mod answer;
+mod api;
+mod auth;
+mod body;
+mod cursor;
+mod fields;
+mod health;
+mod problem;
+mod query;
+mod readiness;
+mod route;
+mod state;
+pub mod token_file;
+mod tokens;
+
+use std::sync::Arc;
+
+use actix_web::web;
+
+pub use problem::Problem;
+pub use readiness::Readiness;
+pub use state::{ApiState, Wake};
+pub use tokens::Tokens;
+
+/// The routes of the admin API, to be given to `App::configure` or to the `configure` of a scope.
+pub fn routes(state: Arc<ApiState>) -> impl FnOnce(&mut web::ServiceConfig) {
+    move |service| {
+        service
+            .app_data(web::Data::from(state))
+            .configure(health::routes)
+            .configure(api::routes)
+            .default_service(web::to(route::nothing_here));
+    }
+}

@@ -1,0 +1,80 @@
+//! Who may come in: a bearer token, and the role that a route asks for.
+//!
+//! The only place that reads `Authorization`. No token is ever taken from anywhere else.
+
+use actix_web::body::BoxBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::{StatusCode, header};
+use actix_web::middleware::Next;
+use actix_web::{Error, HttpMessage, HttpRequest, ResponseError, web};
+
+use super::problem::Problem;
+use super::state::ApiState;
+use super::tokens::Caller;
+use crate::config::Role;
+
+/// Lets a request pass only with a known token, and notes whose it is. Stands before every route of the API, those
+/// that do not exist too.
+pub(super) async fn authenticate(
+    request: ServiceRequest,
+    next: Next<BoxBody>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    match identify(request.request()) {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            next.call(request).await
+        }
+        Err(problem) => Ok(request.into_response(problem.error_response())),
+    }
+}
+
+/// Lets a request pass only if its token's role includes `needed`.
+pub(super) async fn authorise(
+    needed: Role,
+    request: ServiceRequest,
+    next: Next<BoxBody>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let role = request.extensions().get::<Caller>().map(|caller| caller.role);
+    match role {
+        Some(role) if role >= needed => next.call(request).await,
+        Some(role) => {
+            let detail = format!("this needs a token of role {}; yours is {}", word(needed), word(role));
+            let problem = Problem::new(StatusCode::FORBIDDEN, "forbidden", detail);
+            Ok(request.into_response(problem.error_response()))
+        }
+        None => Ok(request.into_response(unauthenticated("no token was sent").error_response())),
+    }
+}
+
+/// Whose token a request carries.
+fn identify(request: &HttpRequest) -> Result<Caller, Problem> {
+    let mut headers = request.headers().get_all(header::AUTHORIZATION);
+    let Some(value) = headers.next() else { return Err(unauthenticated("no token was sent")) };
+    if headers.next().is_some() {
+        return Err(unauthenticated("more than one Authorization header was sent"));
+    }
+    let text = value.to_str().unwrap_or_default();
+    let (scheme, token) = text.split_once(' ').unwrap_or((text, ""));
+    let token = token.trim();
+    if !scheme.eq_ignore_ascii_case("bearer") || token.is_empty() {
+        return Err(unauthenticated("the Authorization header holds no bearer token"));
+    }
+    let state = request.app_data::<web::Data<ApiState>>();
+    let caller = state.and_then(|state| state.tokens.find(token));
+    caller.ok_or_else(|| unauthenticated("the token is not known here"))
+}
+
+fn unauthenticated(why: &str) -> Problem {
+    let detail =
+        format!("{why}: send Authorization: Bearer TOKEN, with a token of [[http.tokens]] or of soloist.token");
+    Problem::new(StatusCode::UNAUTHORIZED, "unauthenticated", detail)
+        .header(header::WWW_AUTHENTICATE, "Bearer realm=\"soloist\"")
+}
+
+fn word(role: Role) -> &'static str {
+    match role {
+        Role::Read => "read",
+        Role::Trigger => "trigger",
+        Role::Admin => "admin",
+    }
+}

@@ -1,0 +1,26 @@
+//! `/healthz` and `/readyz`: the two routes that ask for no token.
+
+use actix_web::http::{StatusCode, header};
+use actix_web::web;
+use serde_json::json;
+
+use super::answer::{self, Answer};
+use super::problem::Problem;
+use super::state::ApiState;
+
+/// The two routes.
+pub(super) fn routes(service: &mut web::ServiceConfig) {
+    service.route("/healthz", web::get().to(live)).route("/readyz", web::get().to(ready));
+}
+
+async fn live() -> Answer {
+    answer::ok(&json!({ "live": true }))
+}
+
+async fn ready(state: web::Data<ApiState>) -> Answer {
+    let reasons = state.readiness.reasons();
+    if reasons.is_empty() {
+        return answer::ok(&json!({ "ready": true }));
+    }
+    Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", reasons.join("; ")).header(header::RETRY_AFTER, "1"))
+}

@@ -1,0 +1,63 @@
+//! The query of a request: the parameters that a route knows, each at most once, and nothing else.
+
+use std::collections::BTreeMap;
+
+use actix_web::HttpRequest;
+
+use super::problem::Problem;
+
+/// The most that a list gives at once.
+const MOST: usize = 500;
+/// What a list gives when not told.
+const USUAL: usize = 50;
+
+/// The parameters of a request's query.
+pub(super) struct Query {
+    values: BTreeMap<String, String>,
+}
+
+impl Query {
+    /// Reads the query; a parameter that is not among `known` is refused with the nearest that is.
+    pub(super) fn read(request: &HttpRequest, known: &[&str]) -> Result<Self, Problem> {
+        let mut values = BTreeMap::new();
+        for (name, value) in url::form_urlencoded::parse(request.query_string().as_bytes()) {
+            if !known.contains(&name.as_ref()) {
+                let detail = format!("the parameter {name:?} is not known here{}", nearest(&name, known));
+                return Err(Problem::bad_request("unknown_parameter", detail).with("parameter", name.as_ref()));
+            }
+            if values.insert(name.to_string(), value.into_owned()).is_some() {
+                return Err(wrong(&name, "is given twice: give it once"));
+            }
+        }
+        Ok(Self { values })
+    }
+
+    /// A parameter's text; an empty one counts as not given.
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// How many items a list is asked for.
+    pub(super) fn limit(&self) -> Result<usize, Problem> {
+        let Some(text) = self.text("limit") else { return Ok(USUAL) };
+        match text.parse() {
+            Ok(limit) if (1..=MOST).contains(&limit) => Ok(limit),
+            _ => Err(wrong("limit", &format!("must be a whole number from 1 to {MOST}"))),
+        }
+    }
+}
+
+/// A parameter whose value is wrong.
+pub(super) fn wrong(name: &str, why: &str) -> Problem {
+    Problem::bad_request("invalid_parameter", format!("the parameter {name:?} {why}")).with("parameter", name)
+}
+
+/// What to say after an unknown name: the nearest known one, else all of them.
+pub(super) fn nearest(name: &str, known: &[&str]) -> String {
+    let distance = |known: &&&str| strsim::damerau_levenshtein(name, known);
+    match known.iter().min_by_key(distance) {
+        None => "; none is".to_owned(),
+        Some(best) if distance(&best) <= 1 + best.len() / 3 => format!("; did you mean {best:?}?"),
+        Some(_) => format!("; known are {}", known.join(", ")),
+    }
+}

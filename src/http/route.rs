@@ -1,0 +1,80 @@
+//! How a route is written down: path, method, role, handler, together in one line.
+
+use actix_web::dev::ServiceRequest;
+use actix_web::http::{Method, StatusCode, header};
+use actix_web::middleware::{Next, from_fn};
+use actix_web::{FromRequest, Handler, HttpRequest, Resource, Responder, Route, web};
+
+use super::answer::Answer;
+use super::auth;
+use super::problem::Problem;
+use crate::config::Role;
+
+/// One method of a resource.
+pub(super) struct Verb {
+    method: Method,
+    route: Route,
+}
+
+/// A handler for `method`, for callers whose token includes `role`.
+pub(super) fn verb<F, Args>(method: Method, role: Role, handler: F) -> Verb
+where
+    F: Handler<Args>,
+    Args: FromRequest + 'static,
+    F::Output: Responder + 'static,
+{
+    let check = from_fn(move |request: ServiceRequest, next: Next<_>| auth::authorise(role, request, next));
+    let route = web::method(method.clone()).to(handler).wrap(check);
+    Verb { method, route }
+}
+
+/// A handler for GET.
+pub(super) fn get<F, Args>(role: Role, handler: F) -> Verb
+where
+    F: Handler<Args>,
+    Args: FromRequest + 'static,
+    F::Output: Responder + 'static,
+{
+    verb(Method::GET, role, handler)
+}
+
+/// A handler for POST.
+pub(super) fn post<F, Args>(role: Role, handler: F) -> Verb
+where
+    F: Handler<Args>,
+    Args: FromRequest + 'static,
+    F::Output: Responder + 'static,
+{
+    verb(Method::POST, role, handler)
+}
+
+/// A handler for DELETE.
+pub(super) fn delete<F, Args>(role: Role, handler: F) -> Verb
+where
+    F: Handler<Args>,
+    Args: FromRequest + 'static,
+    F::Output: Responder + 'static,
+{
+    verb(Method::DELETE, role, handler)
+}
+
+/// A path with its methods; any other method is answered with those that there are.
+pub(super) fn resource<const N: usize>(path: &str, verbs: [Verb; N]) -> Resource {
+    let allowed = verbs.iter().map(|verb| verb.method.as_str()).collect::<Vec<_>>().join(", ");
+    let mut resource = web::resource(path);
+    for verb in verbs {
+        resource = resource.route(verb.route);
+    }
+    resource.default_service(web::to(move |request: HttpRequest| {
+        let detail = format!("{} is not to be had here: use {allowed}", request.method());
+        let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail)
+            .header(header::ALLOW, allowed.clone());
+        async move { Answer::Err(problem) }
+    }))
+}
+
+/// What a path without a route answers.
+pub(super) async fn nothing_here(request: HttpRequest) -> Answer {
+    let detail = format!("there is nothing at {}: the API is under /api/v1", request.path());
+    Err(Problem::not_found("route_not_found", detail))
+}
