@@ -2,27 +2,41 @@
 //!
 //! Reading, checking and explaining errors is `load`; nothing here touches a database.
 
+mod change;
 pub mod database;
+pub mod duration;
+pub mod environment;
+pub mod errors;
 pub mod http;
 pub mod load;
+pub mod mask;
+pub mod nearest;
 pub mod node;
+pub mod print;
+pub mod sample;
 pub mod schedule;
 pub mod secret;
 pub mod source;
 pub mod task;
+pub mod url;
+mod value;
+mod walk;
 
 use std::collections::BTreeMap;
 
 pub use database::{ClaimChoice, Database, DatabaseUrl, Synchronous, Wake};
+pub use environment::Environment;
+pub use errors::{ConfigError, ConfigErrors, Place};
 pub use http::{Http, Role, ShowPayload, Token};
+pub use load::Purpose;
 pub use node::{Node, NodeRole};
-pub use schedule::Schedule;
+pub use schedule::{Misfire, Overlap, Schedule, Trigger};
 pub use secret::Secret;
 pub use source::{Source, WriteBack};
 pub use task::{Dedupe, HandlerKind, Task, Timeout, WebHook};
 
 /// Everything a node is told.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Config {
     /// `[database]`
     pub database: Database,

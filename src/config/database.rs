@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Secret;
 
 /// `[database]`
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Database {
     /// The database, in the form that its driver takes.
     pub url: DatabaseUrl,
@@ -23,8 +23,22 @@ pub struct Database {
     pub keep_firings: Duration,
 }
 
+impl Default for Database {
+    fn default() -> Self {
+        Self {
+            url: DatabaseUrl::Sqlite { path: "soloist.db".into(), memory: false },
+            connections: 4,
+            claim: ClaimChoice::default(),
+            wake: Wake::default(),
+            pooler: false,
+            synchronous: Synchronous::default(),
+            keep_firings: Duration::from_secs(30 * 86_400),
+        }
+    }
+}
+
 /// A database URL, sorted by backend and in the form that the driver takes.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DatabaseUrl {
     /// A path, or a `file:` URI for a database in memory.
     Sqlite {

@@ -1,11 +1,11 @@
 //! `[http]`: where the admin API listens and whom it lets in.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 
 use super::Secret;
 
 /// `[http]`
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Http {
     /// Where to listen.
     pub bind: SocketAddr,
@@ -15,6 +15,20 @@ pub struct Http {
     pub show_payload: ShowPayload,
     /// Who may come in. Empty: loopback only, and a token is made for the run.
     pub tokens: Vec<Token>,
+    /// True if `/scheduler…` answers as Flask-APScheduler does.
+    pub flask_apscheduler: bool,
+}
+
+impl Default for Http {
+    fn default() -> Self {
+        Self {
+            bind: SocketAddr::from((Ipv4Addr::LOCALHOST, 7070)),
+            prefix: String::new(),
+            show_payload: ShowPayload::default(),
+            tokens: Vec::new(),
+            flask_apscheduler: false,
+        }
+    }
 }
 
 /// `show_payload = …`
@@ -28,7 +42,7 @@ pub enum ShowPayload {
 }
 
 /// One of `[[http.tokens]]`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Token {
     /// Who it is for; two of one name serve a rotation.
     pub name: String,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// `[node]`
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Node {
     /// A label, never an identity.
     pub name: String,
@@ -37,6 +37,25 @@ impl NodeRole {
             Self::Http => "http",
         }
     }
+}
+
+impl Default for Node {
+    fn default() -> Self {
+        Self {
+            name: default_name(),
+            lease: Duration::from_secs(15),
+            drain: Duration::from_secs(25),
+            poll: Duration::from_secs(1),
+            roles: vec![NodeRole::Scheduler, NodeRole::Worker, NodeRole::Http],
+        }
+    }
+}
+
+/// Host name and process id.
+fn default_name() -> String {
+    let system = rustix::system::uname();
+    let host = system.nodename().to_string_lossy().into_owned();
+    format!("{}-{}", if host.is_empty() { "node" } else { &host }, std::process::id())
 }
 
 impl Node {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// `[schedules.NAME]`
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Schedule {
     /// The name, as in the section's title.
     pub name: String,
@@ -27,6 +27,25 @@ pub struct Schedule {
     pub misfire_grace: Option<Duration>,
     /// What becomes of a due time while the last one's work goes on.
     pub overlap: Overlap,
+}
+
+impl Schedule {
+    /// A schedule with every policy at its default.
+    pub fn new(name: impl Into<String>, task: impl Into<String>, trigger: Trigger) -> Self {
+        Self {
+            name: name.into(),
+            task: task.into(),
+            trigger,
+            timezone: "UTC".into(),
+            payload: None,
+            start: None,
+            end: None,
+            jitter: Duration::ZERO,
+            misfire: Misfire::default(),
+            misfire_grace: None,
+            overlap: Overlap::default(),
+        }
+    }
 }
 
 /// One of `every`, `cron`, `at`.

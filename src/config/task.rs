@@ -1,12 +1,13 @@
 //! `[tasks.*]`: a named handler with its policies.
 
+use std::fmt;
 use std::time::Duration;
 
 use super::{Secret, Source};
 use crate::model::{Backoff, Delivery, Retention};
 
 /// `[tasks.NAME]`
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Task {
     /// The name, as in the section's title.
     pub name: String,
@@ -40,8 +41,33 @@ pub struct Task {
     pub source: Option<Source>,
 }
 
+impl Task {
+    /// A task with every policy at its default.
+    pub fn new(name: impl Into<String>, handler: HandlerKind) -> Self {
+        let timeout = Timeout::After(handler.default_timeout());
+        let transaction = if handler.may_share_a_transaction() { None } else { Some(false) };
+        Self {
+            name: name.into(),
+            handler,
+            concurrency: 8,
+            max_running: 0,
+            rate: None,
+            serial: false,
+            batch: 1,
+            timeout,
+            max_attempts: 10,
+            backoff: Backoff::default(),
+            delivery: Delivery::default(),
+            transaction,
+            dedupe: Dedupe::default(),
+            keep: Retention::default(),
+            source: None,
+        }
+    }
+}
+
 /// Exactly one of `http`, `command`, `sql`, `pull`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum HandlerKind {
     /// `http = { … }`
     Http(WebHook),
@@ -55,8 +81,33 @@ pub enum HandlerKind {
     Noop,
 }
 
+impl HandlerKind {
+    /// The key in the file.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Http(_) => "http",
+            Self::Command(_) => "command",
+            Self::Sql(_) => "sql",
+            Self::Pull => "pull",
+            Self::Noop => "noop",
+        }
+    }
+
+    fn default_timeout(&self) -> Duration {
+        match self {
+            Self::Command(_) => Duration::from_secs(3600),
+            _ => Duration::from_secs(60),
+        }
+    }
+
+    /// True if its effect can commit together with the completion.
+    fn may_share_a_transaction(&self) -> bool {
+        matches!(self, Self::Sql(_))
+    }
+}
+
 /// `http = { … }`
-#[derive(Debug, Clone)]
+#[derive(Clone, PartialEq)]
 pub struct WebHook {
     /// Where to post.
     pub url: url::Url,
@@ -66,6 +117,19 @@ pub struct WebHook {
     pub secrets: Vec<Secret>,
     /// Further headers, names and values as in the file.
     pub headers: Vec<(String, String)>,
+}
+
+impl fmt::Debug for WebHook {
+    /// Without what may be secret: the values of headers.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let headers: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
+        f.debug_struct("WebHook")
+            .field("url", &super::mask::masked(self.url.as_str()))
+            .field("token", &self.token)
+            .field("secrets", &self.secrets)
+            .field("headers", &headers)
+            .finish()
+    }
 }
 
 /// `timeout = …`

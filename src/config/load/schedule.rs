@@ -1,0 +1,125 @@
+//! Reads `[schedules.*]`. A cron expression is only looked at for being there; what it means is not this module's.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::{payload, task};
+use crate::config::duration;
+use crate::config::nearest::{enumerate, nearest};
+use crate::config::schedule::{Misfire, Overlap, Schedule, Trigger};
+use crate::config::walk::{Item, Section};
+
+pub(super) const KEYS: &[&str] = &[
+    "task",
+    "cron",
+    "every",
+    "at",
+    "timezone",
+    "payload",
+    "start",
+    "end",
+    "jitter",
+    "misfire",
+    "misfire_grace",
+    "overlap",
+];
+
+/// The shortest interval.
+const SHORTEST: Duration = Duration::from_millis(100);
+
+pub(super) fn read_all(root: &Section, tasks: &[String]) -> BTreeMap<String, Schedule> {
+    let items = root.section("schedules").items();
+    items.iter().filter_map(|item| Some((item.key.clone(), read(item, tasks)?))).collect()
+}
+
+fn read(item: &Item, tasks: &[String]) -> Option<Schedule> {
+    let named = task::check_name(item);
+    let section = item.table()?.closed("[schedules.*]", KEYS);
+    let get = |key: &str| section.get(key);
+    let task = read_task(&section, tasks);
+    let trigger = read_trigger(&section);
+    let known = named && task.is_some() && trigger.is_some();
+    let mut schedule = Schedule::new(
+        item.key.clone(),
+        task.unwrap_or_default(),
+        trigger.unwrap_or(Trigger::Every(Duration::from_secs(60))),
+    );
+    if let Some(zone) = get("timezone").and_then(|item| timezone(&item)) {
+        schedule.timezone = zone;
+    }
+    schedule.payload = get("payload").and_then(|item| payload::json(&item));
+    schedule.start = get("start").and_then(|item| item.instant());
+    schedule.end = get("end").and_then(|item| item.instant());
+    if let (Some(start), Some(end), Some(item)) = (schedule.start, schedule.end, get("end"))
+        && end <= start
+    {
+        item.wrong("is not after “start”", "the schedule would never fire: give a later end, or take it out");
+    }
+    let span = |key: &str| get(key).and_then(|item| item.duration(Duration::ZERO, duration::LONGEST));
+    schedule.jitter = span("jitter").unwrap_or_default();
+    schedule.misfire_grace = span("misfire_grace");
+    let misfires = [("once", Misfire::Once), ("skip", Misfire::Skip), ("all", Misfire::All)];
+    schedule.misfire = get("misfire").and_then(|item| item.choice(&misfires)).unwrap_or_default();
+    let overlaps = [("skip", Overlap::Skip), ("queue", Overlap::Queue), ("allow", Overlap::Allow)];
+    schedule.overlap = get("overlap").and_then(|item| item.choice(&overlaps)).unwrap_or_default();
+    known.then_some(schedule)
+}
+
+fn read_task(section: &Section, tasks: &[String]) -> Option<String> {
+    let Some(item) = section.get("task") else {
+        section.lacks("there is no “task”", "name the task that it fires: task = \"thumbnail\"");
+        return None;
+    };
+    let text = item.text()?;
+    if tasks.contains(&text.text) {
+        return Some(text.text);
+    }
+    let names = || tasks.iter().map(String::as_str);
+    let help = match nearest(&text.text, names()) {
+        Some(near) => format!("the nearest task is “{near}”"),
+        None if tasks.is_empty() => "the file declares no task".to_owned(),
+        None => format!("the tasks are {}", enumerate(names(), "and")),
+    };
+    item.wrong_absent(format!("there is no task {}", text.shown()), help);
+    None
+}
+
+fn read_trigger(section: &Section) -> Option<Trigger> {
+    const HELP: &str = "exactly one of every = \"4h\", cron = \"0 3 * * *\", at = \"2027-01-01T00:00:00Z\"";
+    let mut given = ["every", "cron", "at"].into_iter().filter_map(|key| section.get(key));
+    let Some(item) = given.next() else {
+        section.lacks("nothing says when it fires", HELP);
+        return None;
+    };
+    if let Some(second) = given.next() {
+        second.wrong_key(format!("the schedule has two triggers, “{}” and “{}”", item.key, second.key), HELP);
+        return None;
+    }
+    match item.key.as_str() {
+        "every" => item.duration(SHORTEST, until_the_end_of_time()).map(Trigger::Every),
+        "cron" => item.filled().map(|text| Trigger::Cron(text.trim().to_owned())),
+        _ => item.instant().map(Trigger::At),
+    }
+}
+
+/// An interval longer than this has its first due time past the year 9999.
+fn until_the_end_of_time() -> Duration {
+    let left = jiff::Timestamp::MAX.duration_since(jiff::Timestamp::now());
+    let days = u64::try_from(left.as_secs()).unwrap_or_default() / 86_400;
+    Duration::from_secs(days * 86_400)
+}
+
+fn timezone(item: &Item) -> Option<String> {
+    let text = item.text()?;
+    let name = text.text.trim();
+    if let Ok(zone) = jiff::tz::TimeZone::get(name) {
+        return Some(zone.iana_name().unwrap_or(name).to_owned());
+    }
+    let known: Vec<String> = jiff::tz::db().available().map(|name| name.to_string()).collect();
+    let help = match nearest(name, known.iter().map(String::as_str)) {
+        Some(near) => format!("the nearest name is “{near}”"),
+        None => "a name of the IANA database, such as “Europe/Berlin” or “UTC”".to_owned(),
+    };
+    item.wrong(format!("{} is not the name of a time zone", text.shown()), help);
+    None
+}

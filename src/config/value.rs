@@ -1,0 +1,251 @@
+//! What a single value must look like: text, number, truth, duration, word of a list, instant.
+//!
+//! Every reader answers `None` after it has said what is wrong. A message shows a value as it was typed, never as it
+//! came out of the environment.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use toml::de::DeValue;
+
+use super::nearest::{enumerate, nearest};
+use super::walk::Item;
+use super::{duration, mask};
+
+/// A text after expansion.
+pub(super) struct Text {
+    pub(super) text: String,
+    /// True if it was one `${…}` and may stand for a number.
+    whole: bool,
+    typed: String,
+}
+
+impl Text {
+    /// How a message names it: as it was typed, without secrets, and short.
+    pub(super) fn shown(&self) -> String {
+        let masked = mask::masked(&self.typed);
+        let short: String = masked.chars().take(60).collect();
+        let more = if short.len() < masked.len() { "…" } else { "" };
+        format!("“{short}{more}”")
+    }
+}
+
+impl Item<'_> {
+    /// What the value is, in words.
+    pub(super) fn described(&self) -> String {
+        match self.value {
+            DeValue::String(_) => "text".into(),
+            DeValue::Integer(number) => format!("the number {number}"),
+            DeValue::Float(number) => format!("the number {number}"),
+            DeValue::Boolean(truth) => truth.to_string(),
+            DeValue::Datetime(_) => "a time".into(),
+            DeValue::Array(_) => "an array".into(),
+            DeValue::Table(_) => "a table".into(),
+        }
+    }
+
+    fn expand(&self, typed: &str) -> Option<Text> {
+        match self.walk.environment.expand(typed) {
+            Ok(expanded) => Some(Text { text: expanded.text, whole: expanded.whole, typed: typed.to_owned() }),
+            Err(why) => {
+                self.wrong(why.message, why.help);
+                None
+            }
+        }
+    }
+
+    /// A text, which may be empty.
+    pub(super) fn text(&self) -> Option<Text> {
+        let DeValue::String(typed) = self.value else {
+            let help = format!("write it in quotes: {} = \"…\"", self.key);
+            self.wrong(format!("is text, not {}", self.described()), help);
+            return None;
+        };
+        self.expand(typed)
+    }
+
+    /// A text that says something.
+    pub(super) fn filled(&self) -> Option<String> {
+        let text = self.text()?;
+        if text.text.trim().is_empty() {
+            self.wrong("is empty", "give it a text, or take the key out");
+            return None;
+        }
+        if text.text.contains('\0') {
+            self.wrong("holds a zero byte", "take it out");
+            return None;
+        }
+        Some(text.text)
+    }
+
+    /// A whole number within bounds.
+    pub(super) fn whole(&self, bounds: RangeInclusive<i64>) -> Option<i64> {
+        let (low, high) = (bounds.start(), bounds.end());
+        let help = format!("a whole number from {low} to {high}, without quotes");
+        let number = match self.value {
+            DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).ok(),
+            DeValue::String(typed) => {
+                let text = self.expand(typed)?;
+                let Some(number) = text.text.trim().parse().ok().filter(|_| text.whole) else {
+                    self.wrong(format!("is a whole number, not the text {}", text.shown()), help);
+                    return None;
+                };
+                Some(number)
+            }
+            _ => {
+                self.wrong(format!("is a whole number, not {}", self.described()), help);
+                return None;
+            }
+        };
+        let within = number.filter(|number| bounds.contains(number));
+        if within.is_none() {
+            let side = if number.is_some_and(|number| number < *low) || self.negative() { "small" } else { "large" };
+            self.wrong(format!("is too {side}"), help);
+        }
+        within
+    }
+
+    fn negative(&self) -> bool {
+        self.value.as_integer().is_some_and(|number| number.as_str().starts_with('-'))
+    }
+
+    /// A whole number that fits a count.
+    pub(super) fn count(&self, bounds: RangeInclusive<i64>) -> Option<usize> {
+        self.whole(bounds).and_then(|number| usize::try_from(number).ok())
+    }
+
+    /// A number within bounds.
+    pub(super) fn number(&self, bounds: RangeInclusive<f64>) -> Option<f64> {
+        let help = format!("a number from {} to {}, without quotes", bounds.start(), bounds.end());
+        let number = match self.value {
+            DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).ok().map(|n| n as f64),
+            DeValue::Float(number) => number.as_str().parse().ok(),
+            DeValue::String(typed) => {
+                let text = self.expand(typed)?;
+                let number: Option<f64> = text.text.trim().parse().ok();
+                if !text.whole || number.is_none() {
+                    self.wrong(format!("is a number, not the text {}", text.shown()), help);
+                    return None;
+                }
+                number
+            }
+            _ => {
+                self.wrong(format!("is a number, not {}", self.described()), help);
+                return None;
+            }
+        };
+        let within = number.filter(|number| bounds.contains(number));
+        if within.is_none() {
+            self.wrong("is out of bounds", help);
+        }
+        within
+    }
+
+    /// `true` or `false`.
+    pub(super) fn truth(&self) -> Option<bool> {
+        let help = "write true or false, without quotes";
+        match self.value {
+            DeValue::Boolean(truth) => Some(*truth),
+            DeValue::String(typed) => {
+                let text = self.expand(typed)?;
+                let truth = text.text.trim().parse().ok().filter(|_| text.whole);
+                if truth.is_none() {
+                    self.wrong(format!("is true or false, not the text {}", text.shown()), help);
+                }
+                truth
+            }
+            _ => {
+                self.wrong(format!("is true or false, not {}", self.described()), help);
+                None
+            }
+        }
+    }
+
+    /// A duration of at least `shortest` and at most `longest`.
+    pub(super) fn duration(&self, shortest: Duration, longest: Duration) -> Option<Duration> {
+        if let DeValue::Integer(number) = self.value {
+            let help = format!("write it in quotes with a unit, such as {} = \"{number}s\"", self.key);
+            self.wrong(format!("the number {number} has no unit"), help);
+            return None;
+        }
+        let text = self.text()?;
+        let length = match duration::parse(&text.text) {
+            Ok(length) => length,
+            Err(reason) => {
+                self.wrong(format!("{} {reason}", text.shown()), duration::FORM);
+                return None;
+            }
+        };
+        if length < shortest {
+            let help = format!("the shortest is {}", duration::format(shortest));
+            self.wrong(format!("{} is too short", text.shown()), help);
+            return None;
+        }
+        if length > longest {
+            let help = match longest.as_millis() % 86_400_000 {
+                0 => format!("the longest is {}d", longest.as_secs() / 86_400),
+                _ => format!("the longest is {}", duration::format(longest)),
+            };
+            self.wrong(format!("{} is too long", text.shown()), help);
+            return None;
+        }
+        Some(length)
+    }
+
+    /// One of a few words.
+    pub(super) fn choice<T: Copy>(&self, words: &[(&'static str, T)]) -> Option<T> {
+        let text = self.text()?;
+        let found = words.iter().find(|(word, _)| *word == text.text);
+        if found.is_none() {
+            let names = || words.iter().map(|(word, _)| *word);
+            let near = nearest(&text.text, names()).map(|near| format!("the nearest is “{near}”; "));
+            let help = format!("{}it is {}", near.unwrap_or_default(), enumerate(names(), "or"));
+            self.wrong(format!("{} is none of its values", text.shown()), help);
+        }
+        found.map(|(_, meaning)| *meaning)
+    }
+
+    /// An instant, in quotes or as a time of TOML.
+    pub(super) fn instant(&self) -> Option<jiff::Timestamp> {
+        let help = "an instant with its offset, such as \"2027-01-01T00:00:00Z\" or \"2027-01-01T00:00:00+01:00\"";
+        let (instant, shown) = match self.value {
+            DeValue::Datetime(time) => (time.to_string().parse().ok(), format!("“{time}”")),
+            _ => {
+                let text = self.text()?;
+                (text.text.trim().parse().ok(), text.shown())
+            }
+        };
+        if instant.is_none() {
+            self.wrong(format!("{shown} is no instant that can be read"), help);
+        }
+        instant
+    }
+
+    /// An array of texts that say something, at least one.
+    pub(super) fn texts(&self, example: &str) -> Option<Vec<String>> {
+        let Some(items) = self.array() else {
+            self.wrong(format!("is an array, not {}", self.described()), format!("write {} = {example}", self.key));
+            return None;
+        };
+        if items.is_empty() {
+            self.wrong("is empty", format!("write {} = {example}, or take the key out", self.key));
+            return None;
+        }
+        let texts: Vec<Option<String>> = items.iter().map(Item::filled).collect();
+        texts.into_iter().collect()
+    }
+
+    /// As `texts`, and none twice.
+    pub(super) fn names(&self, example: &str) -> Option<Vec<String>> {
+        let names = self.texts(example)?;
+        for (index, name) in names.iter().enumerate() {
+            if names[..index].contains(name)
+                && let Some(again) = self.array().and_then(|items| items.get(index).cloned())
+            {
+                again.wrong("stands in the array twice", "take one of them out");
+                return None;
+            }
+        }
+        Some(names)
+    }
+}
