@@ -10,6 +10,7 @@ use std::fmt;
 pub struct Error {
     kind: Kind,
     message: String,
+    entry_id: Option<i64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,13 +58,24 @@ impl Error {
     }
 
     fn new(kind: Kind, message: impl fmt::Display) -> Self {
-        Self { kind, message: message.to_string() }
+        Self { kind, message: message.to_string(), entry_id: None }
     }
 
     /// The same error with what was being done put before it.
     #[must_use]
     pub fn context(self, doing: impl fmt::Display) -> Self {
-        Self { kind: self.kind, message: format!("{doing}: {}", self.message) }
+        Self { message: format!("{doing}: {}", self.message), ..self }
+    }
+
+    /// The same error with the entry that stands in the way.
+    #[must_use]
+    pub fn with_entry(self, id: i64) -> Self {
+        Self { entry_id: Some(id), ..self }
+    }
+
+    /// The entry that stands in the way, of a conflict: the holder of a key, or the one that runs.
+    pub fn entry_id(&self) -> Option<i64> {
+        self.entry_id
     }
 
     /// True for wrong usage or configuration.

@@ -3,10 +3,12 @@
 //! Pure: no database, no actor, no clock is touched here.
 
 pub mod entry;
+pub mod new_entry;
 pub mod outcome;
 pub mod policy;
 pub mod time;
 
 pub use entry::{Entry, State};
+pub use new_entry::{NewEntry, RunAt};
 pub use outcome::Outcome;
 pub use policy::{Backoff, Delivery, Keep, Retention};

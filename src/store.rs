@@ -3,8 +3,10 @@
 //! A [`Store`] hands out connections by purpose; the modules below hold one group of statements each. What differs
 //! between backends is in `dialect` and in `claim`. No clock but the database's, no rule but what a statement needs.
 
+pub mod attempts;
 mod connection;
 pub mod dialect;
+pub mod entries;
 mod fault;
 pub mod migrate;
 #[cfg(feature = "mysql")]
@@ -14,6 +16,7 @@ pub mod server;
 mod setup;
 pub mod source;
 pub mod statement;
+pub mod tasks;
 
 use std::time::Duration;
 

@@ -88,11 +88,11 @@ pub struct Entry {
     pub run_at: Micros,
 }
 
-fn required_time<S: Serializer>(at: &Micros, to: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn required_time<S: Serializer>(at: &Micros, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(&time::rfc3339(*at))
 }
 
-fn optional_time<S: Serializer>(at: &Option<Micros>, to: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn optional_time<S: Serializer>(at: &Option<Micros>, to: S) -> Result<S::Ok, S::Error> {
     match at {
         Some(at) => required_time(at, to),
         None => to.serialize_none(),

@@ -1,0 +1,70 @@
+//! Reads what was tried: the rows of `soloist_attempts`.
+
+use diesel::QueryableByName;
+use diesel::sql_types::{BigInt, Integer, Nullable, Text};
+
+use super::connection::Connection;
+use super::entries::AttemptShape;
+use super::statement::Statement;
+use crate::error::Result;
+
+#[derive(QueryableByName)]
+struct AttemptRow {
+    #[diesel(sql_type = BigInt)]
+    claim: i64,
+    #[diesel(sql_type = Integer)]
+    attempt: i32,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    node_id: Option<i64>,
+    #[diesel(sql_type = Nullable<Text>)]
+    node: Option<String>,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    started_at: Option<i64>,
+    #[diesel(sql_type = BigInt)]
+    finished_at: i64,
+    #[diesel(sql_type = Text)]
+    outcome: String,
+    #[diesel(sql_type = Nullable<Text>)]
+    error: Option<String>,
+    #[diesel(sql_type = Nullable<Text>)]
+    output: Option<String>,
+}
+
+/// An attempt and the claim under which it was made.
+pub struct Attempt {
+    /// The claim number.
+    pub claim: i64,
+    /// As people see it.
+    pub shape: AttemptShape,
+}
+
+/// What was tried of an entry, oldest first. A first success has no row.
+pub fn of(connection: &mut Connection, entry_id: i64) -> Result<Vec<Attempt>> {
+    let sql = "SELECT a.claim, a.attempt, a.node_id, n.name AS node, a.started_at, a.finished_at, a.outcome, a.error, \
+               a.output FROM soloist_attempts a LEFT JOIN soloist_nodes n ON n.id = a.node_id \
+               WHERE a.entry_id = ? ORDER BY a.claim";
+    let rows: Vec<AttemptRow> = connection.load(Statement::new(sql).bind(entry_id))?;
+    let attempts = rows.into_iter().map(|row| Attempt {
+        claim: row.claim,
+        shape: AttemptShape {
+            attempt: row.attempt,
+            node: node_name(row.node_id, row.node),
+            started_at: row.started_at,
+            finished_at: row.finished_at,
+            outcome: row.outcome,
+            error: row.error,
+            output: row.output,
+        },
+    });
+    Ok(attempts.collect())
+}
+
+/// What a node is called: its name, or what is known where its row is gone.
+pub fn node_name(id: Option<i64>, name: Option<String>) -> Option<String> {
+    match (id, name) {
+        (None, _) => None,
+        (Some(0), _) => Some("outside worker".to_owned()),
+        (Some(_), Some(name)) => Some(name),
+        (Some(id), None) => Some(format!("node {id}")),
+    }
+}

@@ -1,0 +1,235 @@
+//! What people do to entries that exist, by id: in one transaction, over rows that it locked first.
+
+use std::collections::{BTreeMap, HashSet};
+
+use diesel::QueryableByName;
+use diesel::sql_types::{BigInt, Integer, Nullable, Text};
+
+use super::insert::holder;
+use crate::error::{Error, Result};
+use crate::model::State;
+use crate::store::connection::Connection;
+use crate::store::statement::{Bind, Statement};
+use crate::store::tasks::declared;
+
+/// How often an action is repeated that met another at a bad moment.
+const TRIES: usize = 3;
+
+/// What may be done to an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Failed or cancelled back to pending, with the task's attempts once more.
+    Retry,
+    /// Pending or running to cancelled.
+    Cancel,
+    /// Pending: due now.
+    RunNow,
+    /// Gone, with its attempts; not while it runs.
+    Delete,
+}
+
+impl Action {
+    /// The states that it starts from.
+    pub fn from_states(self) -> &'static [State] {
+        match self {
+            Self::Retry => &[State::Failed, State::Cancelled],
+            Self::Cancel => &[State::Pending, State::Running],
+            Self::RunNow => &[State::Pending],
+            Self::Delete => &[State::Pending, State::Completed, State::Failed, State::Cancelled],
+        }
+    }
+
+    fn done(self) -> &'static str {
+        match self {
+            Self::Retry => "retried",
+            Self::Cancel => "cancelled",
+            Self::RunNow => "made due",
+            Self::Delete => "deleted",
+        }
+    }
+}
+
+#[derive(QueryableByName)]
+struct Locked {
+    #[diesel(sql_type = BigInt)]
+    id: i64,
+    #[diesel(sql_type = Text)]
+    task: String,
+    #[diesel(sql_type = Text)]
+    state: String,
+    #[diesel(sql_type = Nullable<Text>)]
+    dedupe_key: Option<String>,
+    #[diesel(sql_type = Integer)]
+    key_held: i32,
+}
+
+/// Takes a failed or cancelled entry back to pending. A conflict if another holds its key or it is in another state.
+pub fn retry(connection: &mut Connection, id: i64) -> Result<()> {
+    one(connection, Action::Retry, id)
+}
+
+/// Cancels a pending or running entry; whoever runs it can no longer write its end.
+pub fn cancel(connection: &mut Connection, id: i64) -> Result<()> {
+    one(connection, Action::Cancel, id)
+}
+
+/// Makes a pending entry due.
+pub fn run_now(connection: &mut Connection, id: i64) -> Result<()> {
+    one(connection, Action::RunNow, id)
+}
+
+/// Deletes an entry that does not run.
+pub fn delete(connection: &mut Connection, id: i64) -> Result<()> {
+    one(connection, Action::Delete, id)
+}
+
+fn one(connection: &mut Connection, action: Action, id: i64) -> Result<()> {
+    let changed = attempt(connection, action, &[id])?;
+    match changed.into_iter().next() {
+        Some((_, verdict)) => verdict,
+        None => Err(Error::not_found(format!("there is no entry {id}"))),
+    }
+}
+
+/// Does it to those of these entries that allow it, all in one transaction; the ids that were changed.
+pub fn apply(connection: &mut Connection, action: Action, ids: &[i64]) -> Result<Vec<i64>> {
+    let verdicts = attempt(connection, action, ids)?;
+    Ok(verdicts.into_iter().filter(|(_, verdict)| verdict.is_ok()).map(|(id, _)| id).collect())
+}
+
+/// The same, with a verdict for each entry that exists.
+fn attempt(connection: &mut Connection, action: Action, ids: &[i64]) -> Result<Vec<(i64, Result<()>)>> {
+    let mut tries = 0;
+    loop {
+        let result = connection.transaction(|connection| {
+            let rows = lock(connection, ids)?;
+            let verdicts = judge(connection, action, &rows)?;
+            let chosen: Vec<&Locked> =
+                rows.iter().zip(&verdicts).filter(|(_, v)| v.is_ok()).map(|(row, _)| row).collect();
+            if !chosen.is_empty() {
+                change(connection, action, &chosen)?;
+            }
+            Ok(rows.iter().map(|row| row.id).zip(verdicts).collect())
+        });
+        let Err(error) = result else { return result };
+        tries += 1;
+        // A conflict here is a key that was taken between the look and the write; the next look sees its holder.
+        let again = error.is_conflict() || error.to_string().to_lowercase().contains("deadlock");
+        if !again || tries == TRIES {
+            return Err(error);
+        }
+    }
+}
+
+fn lock(connection: &mut Connection, ids: &[i64]) -> Result<Vec<Locked>> {
+    let dialect = connection.dialect();
+    let sql = format!(
+        "SELECT e.id, e.task, e.state, e.dedupe_key, e.key_held FROM soloist_entries e WHERE {} ORDER BY e.id{}",
+        dialect.among_ids("e.id"),
+        dialect.for_update()
+    );
+    connection.load(Statement::new(sql).bind(dialect.ids(ids)))
+}
+
+/// For each row, whether the action may be done, newest first where several want one key.
+fn judge(connection: &mut Connection, action: Action, rows: &[Locked]) -> Result<Vec<Result<()>>> {
+    let mut wanted: HashSet<(&str, &str)> = HashSet::new();
+    let mut verdicts = Vec::with_capacity(rows.len());
+    for row in rows.iter().rev() {
+        verdicts.push(allowed(connection, action, row, &mut wanted)?);
+    }
+    verdicts.reverse();
+    Ok(verdicts)
+}
+
+fn allowed<'a>(
+    connection: &mut Connection,
+    action: Action,
+    row: &'a Locked,
+    wanted: &mut HashSet<(&'a str, &'a str)>,
+) -> Result<Result<()>> {
+    let states = action.from_states();
+    if !states.iter().any(|state| state.word() == row.state) {
+        let words: Vec<_> = states.iter().map(|state| state.word()).collect();
+        let message =
+            format!("entry {} is {}: only {} ones can be {}", row.id, row.state, words.join(", "), action.done());
+        return Ok(Err(Error::conflict(message).with_entry(row.id)));
+    }
+    let Some(key) = row.dedupe_key.as_deref().filter(|_| action == Action::Retry && row.key_held == 0) else {
+        return Ok(Ok(()));
+    };
+    if let Some(holder) = holder(connection, &row.task, key)? {
+        let message = format!("entry {} cannot be retried: its key {key:?} is held by entry {holder}", row.id);
+        return Ok(Err(Error::conflict(message).with_entry(holder)));
+    }
+    if !wanted.insert((&row.task, key)) {
+        let message = format!("entry {} cannot be retried: a newer one takes its key {key:?}", row.id);
+        return Ok(Err(Error::conflict(message)));
+    }
+    Ok(Ok(()))
+}
+
+fn change(connection: &mut Connection, action: Action, rows: &[&Locked]) -> Result<()> {
+    let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
+    match action {
+        Action::Retry => {
+            let declared = declared::living(connection)?;
+            let mut by_attempts: BTreeMap<i32, Vec<i64>> = BTreeMap::new();
+            for row in rows {
+                by_attempts.entry(declared.max_attempts(&row.task)).or_default().push(row.id);
+            }
+            let set = "state = 'pending', max_attempts = attempt + ?, key_held = 1, run_at = {now}, \
+                       finished_at = NULL, node_id = NULL, lease_until = NULL, output = NULL";
+            for (attempts, ids) in by_attempts {
+                update(connection, &ids, set, &[attempts.into()])?;
+            }
+            Ok(())
+        }
+        Action::Cancel => {
+            keep_attempts(connection, &ids)?;
+            let set = "state = 'cancelled', finished_at = {now}, lease_until = NULL, \
+                       key_held = CASE WHEN source = 1 THEN key_held ELSE 0 END";
+            update(connection, &ids, set, &[])
+        }
+        Action::RunNow => update(connection, &ids, "run_at = CASE WHEN run_at > {now} THEN {now} ELSE run_at END", &[]),
+        Action::Delete => {
+            for (table, column) in [("soloist_attempts", "entry_id"), ("soloist_entries", "id")] {
+                let dialect = connection.dialect();
+                let sql = format!("DELETE FROM {table} WHERE {}", dialect.among_ids(column));
+                connection.execute(Statement::new(sql).bind(dialect.ids(&ids)))?;
+            }
+            Ok(())
+        }
+    }
+}
+
+fn update(connection: &mut Connection, ids: &[i64], set: &str, binds: &[Bind]) -> Result<()> {
+    let dialect = connection.dialect();
+    let mut statement = Statement::new(dialect.sql(&dialect.update_ids(set, "1 = 1")));
+    if dialect.ids_first() {
+        statement = statement.bind(dialect.ids(ids));
+    }
+    for bind in binds {
+        statement = statement.bind(bind.clone());
+    }
+    if !dialect.ids_first() {
+        statement = statement.bind(dialect.ids(ids));
+    }
+    connection.execute(statement)?;
+    Ok(())
+}
+
+/// What runs is ended by a cancellation: its attempt is over.
+fn keep_attempts(connection: &mut Connection, ids: &[i64]) -> Result<()> {
+    let dialect = connection.dialect();
+    let sql = format!(
+        "INSERT INTO soloist_attempts (entry_id, claim, attempt, node_id, started_at, finished_at, outcome) \
+         SELECT e.id, e.claim, e.attempt, e.node_id, e.started_at, {now}, 'cancelled' FROM soloist_entries e \
+         WHERE {among} AND e.state = 'running'{ignore}",
+        now = dialect.now(),
+        among = dialect.among_ids("e.id"),
+        ignore = dialect.or_ignore("outcome"),
+    );
+    connection.execute(Statement::new(sql).bind(dialect.ids(ids)))?;
+    Ok(())
+}

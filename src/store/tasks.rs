@@ -1,0 +1,3 @@
+//! Tasks as the database knows them: who declares them, how many entries they have, whether they are paused or held.
+
+pub mod declared;

@@ -1,0 +1,103 @@
+//! Which tasks the living nodes declare, and how.
+
+use std::collections::BTreeMap;
+
+use diesel::QueryableByName;
+use diesel::sql_types::Text;
+use serde::Deserialize;
+
+use crate::error::Result;
+use crate::store::connection::Connection;
+use crate::store::statement::Statement;
+
+/// Attempts of a task that nobody declares, and of one that says nothing of it.
+const USUAL_ATTEMPTS: i32 = 10;
+
+/// What a node says of a task that it can work.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct DeclaredTask {
+    /// `http`, `command`, `sql` or `pull`.
+    #[serde(default)]
+    pub handler: String,
+    /// True if its entries are rows of a user's table.
+    #[serde(default)]
+    pub source: bool,
+    /// Attempts before an entry fails.
+    #[serde(default = "usual_attempts")]
+    pub max_attempts: i32,
+    /// Entries at once on one node.
+    #[serde(default)]
+    pub concurrency: i64,
+    /// The nodes that declare it, oldest declaration first.
+    #[serde(skip)]
+    pub nodes: Vec<String>,
+}
+
+fn usual_attempts() -> i32 {
+    USUAL_ATTEMPTS
+}
+
+/// What the living nodes declare. Where they differ, the one that declared last speaks.
+#[derive(Debug, Clone, Default)]
+pub struct Declared {
+    /// By name.
+    pub tasks: BTreeMap<String, DeclaredTask>,
+}
+
+impl Declared {
+    /// Attempts of a task before an entry fails.
+    pub fn max_attempts(&self, task: &str) -> i32 {
+        self.tasks.get(task).map_or(USUAL_ATTEMPTS, |declared| declared.max_attempts)
+    }
+
+    /// The declared name that is most like this one, if one is like it.
+    pub fn nearest(&self, name: &str) -> Option<&str> {
+        let likeness = |known: &&str| strsim::damerau_levenshtein(known, name);
+        let nearest = self.tasks.keys().map(String::as_str).min_by_key(likeness)?;
+        (likeness(&nearest) <= (name.chars().count() / 3).max(1)).then_some(nearest)
+    }
+}
+
+/// Which tasks are declared by a node whose lease has not ended.
+pub fn living(connection: &mut Connection) -> Result<Declared> {
+    #[derive(QueryableByName)]
+    struct Declaration {
+        #[diesel(sql_type = Text)]
+        name: String,
+        #[diesel(sql_type = Text)]
+        body: String,
+        #[diesel(sql_type = Text)]
+        node: String,
+    }
+    let sql = connection.dialect().sql(
+        "SELECT d.name, d.body, n.name AS node FROM soloist_declarations d JOIN soloist_nodes n ON n.id = d.node_id \
+         WHERE d.kind = 'task' AND n.lease_until > {now} AND n.stopped_at IS NULL ORDER BY d.declared_at, d.node_id",
+    );
+    let mut declared = Declared::default();
+    for row in connection.load::<Declaration>(Statement::new(sql))? {
+        let Ok(mut task) = serde_json::from_str::<DeclaredTask>(&row.body) else { continue };
+        if let Some(older) = declared.tasks.remove(&row.name) {
+            task.nodes = older.nodes;
+        }
+        task.nodes.push(row.node);
+        declared.tasks.insert(row.name, task);
+    }
+    Ok(declared)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_one_that_is_like_it() {
+        let task: DeclaredTask = serde_json::from_str("{}").unwrap();
+        let tasks = ["thumbnail", "mail"].map(|name| (name.to_owned(), task.clone())).into();
+        let declared = Declared { tasks };
+        assert_eq!(declared.nearest("thumbnial"), Some("thumbnail"));
+        assert_eq!(declared.nearest("mial"), Some("mail"));
+        assert_eq!(declared.nearest("report"), None);
+        assert_eq!(declared.max_attempts("report"), 10);
+    }
+}
