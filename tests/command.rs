@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use soloist::handler::Call;
-use soloist::handler::command::CommandHandler;
+use soloist::handler::command::{CommandHandler, adopt_orphans};
 use soloist::model::Outcome;
 
 use house::until;
@@ -277,7 +277,7 @@ async fn a_call_that_is_dropped_leaves_nothing_behind() {
 #[ignore = "started by kill_9_of_the_node_takes_its_programs_along"]
 async fn a_node_that_is_killed() {
     let Ok(file) = std::env::var("SOLOIST_TEST_FILE") else { return };
-    let script = format!("echo $$ > {file}; exec sleep 300");
+    let script = format!("trap '' TERM; sleep 300 & echo $! > {file}; echo $$ > {file}.leader; sleep 300; true");
     outcome_of(&handler(&["sh", "-c", &script]), Call { timeout: None, ..call(vec![entry(1, "{}")]) }).await;
 }
 
@@ -291,8 +291,18 @@ fn kill_9_of_the_node_takes_its_programs_along() {
         .stdout(Stdio::null())
         .spawn()
         .expect("a node");
-    let pid = pid_in(&file);
+    let pids = [pid_in(&file), pid_in(&PathBuf::from(format!("{}.leader", file.display())))];
     node.kill().expect("kill -9");
     node.wait().expect("its end");
-    until(SOON, "the end of the program", || process(&pid).is_none_or(|(state, _)| state == 'Z'));
+    let ended = |pid: &String| process(pid).is_none_or(|(state, _)| state == 'Z');
+    until(SOON, "the end of the program and of what it had started", || pids.iter().all(ended));
+}
+
+#[actix::test]
+async fn who_adopts_orphans_reaps_them() {
+    adopt_orphans();
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("f");
+    output_of(&format!("sleep 300 & echo $! > {}", file.display())).await;
+    assert_eq!(process(&pid_in(&file)), None);
 }

@@ -1,14 +1,17 @@
 //! `command = […]`: a program in a process group of its own.
 //!
 //! Owns one run from start to outcome: what goes in, what comes out, and that nothing of the group is left when
-//! the call ends, however it ends. Starting is `spawn`, ending is `group`, reading is `talk`.
+//! the call ends, however it ends. Starting is `spawn`, ending is `group`, and `watch` if the node is killed; reading
+//! and writing is `talk`.
 //!
 //! Calls must be made on a thread that lives as long as the node: the kernel ends a program when the *thread* that
 //! started it ends (see `spawn`). The executor's arbiter is such a thread.
 
 mod group;
+mod orphans;
 mod spawn;
 mod talk;
+mod watch;
 
 use std::ffi::OsString;
 use std::future::pending;
@@ -26,6 +29,8 @@ use super::output::{OF_FAILURE, OF_SUCCESS};
 use super::{Call, Handler};
 use crate::error::{Error, Result};
 use crate::model::{Entry, Outcome};
+
+pub use self::orphans::adopt_orphans;
 
 /// `EX_DATAERR` of sysexits.h: the entry itself is wrong.
 const FAILED_FOR_GOOD: i32 = 65;
@@ -74,7 +79,7 @@ impl CommandHandler {
             // A program that is missing may be a deployment on its way: worth another attempt.
             Err(error) => return Outcome::retry(self.not_started(&error)),
         };
-        let spawn::Started { mut child, group, output } = started;
+        let spawn::Started { mut child, group, watch, output } = started;
         let talk = Talk::start(child.stdin.take(), input, output);
         let end = tokio::select! {
             biased;
@@ -86,6 +91,10 @@ impl CommandHandler {
             End::Exited(_) | End::Lost(_) => group.end_of_stragglers(stop).await,
             End::TimedOut(_) | End::Stopped => group.end(&mut child, stop).await,
         }
+        if let Some(watch) = watch {
+            watch.end().await;
+        }
+        orphans::reap();
         let said = talk.finish().await;
         match end {
             End::Exited(status) if status.success() => Outcome::Completed { output: said.text(OF_SUCCESS) },

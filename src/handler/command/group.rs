@@ -3,6 +3,7 @@
 //! The group outlives its leader while it has members, and its number is not given away before; the first answer
 //! "no such process" is taken for the end, and no signal is sent after it.
 
+use std::fs;
 use std::io;
 use std::time::Duration;
 
@@ -34,6 +35,11 @@ impl Group {
     pub(super) fn led_by(child: &Child) -> io::Result<Self> {
         let id = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         Ok(Self { id: id.ok_or_else(|| io::Error::other("it ended before it could be looked at"))?, over: false })
+    }
+
+    /// Its number, which is that of its leader.
+    pub(super) fn id(&self) -> Pid {
+        self.id
     }
 
     /// Ends the group whose leader runs, and reaps the leader.
@@ -108,13 +114,10 @@ impl Group {
     /// True if all members have ended and only wait to be reaped by the process that adopted them, which can take its
     /// time. Without a list of processes: false.
     fn is_dead(&self) -> bool {
-        let Ok(processes) = std::fs::read_dir("/proc") else { return false };
+        let Ok(processes) = fs::read_dir("/proc") else { return false };
         let group = self.id.as_raw_nonzero().get();
-        !processes.flatten().any(|process| {
-            let name = process.file_name();
-            name.as_encoded_bytes().first().is_some_and(u8::is_ascii_digit)
-                && std::fs::read(process.path().join("stat")).is_ok_and(|stat| lives_in(&stat, group))
-        })
+        let pids = processes.flatten().filter_map(|process| process.file_name().to_str()?.parse().ok());
+        !pids.filter_map(Stat::of).any(|stat| stat.group == group && !stat.ended)
     }
 
     fn signal(&mut self, signal: Signal) {
@@ -131,14 +134,28 @@ impl Drop for Group {
     }
 }
 
-/// Whether a `/proc/PID/stat` tells of a process that belongs to the group and has not ended.
-fn lives_in(stat: &[u8], group: i32) -> bool {
-    // `PID (NAME) STATE PARENT GROUP …`, and the name may hold anything.
-    let Some(end) = stat.iter().rposition(|byte| *byte == b')') else { return false };
-    let rest = String::from_utf8_lossy(&stat[end + 1..]);
-    let mut fields = rest.split_ascii_whitespace();
-    let ended = matches!(fields.next(), Some("Z" | "X"));
-    fields.nth(1).and_then(|text| text.parse().ok()) == Some(group) && !ended
+/// What `/proc/PID/stat` tells of a process.
+#[derive(Debug, PartialEq)]
+pub(super) struct Stat {
+    /// True if it only waits to be reaped.
+    pub(super) ended: bool,
+    pub(super) parent: i32,
+    pub(super) group: i32,
+}
+
+impl Stat {
+    pub(super) fn of(pid: i32) -> Option<Self> {
+        Self::read(&fs::read(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// `PID (NAME) STATE PARENT GROUP …`, and the name may hold anything.
+    fn read(stat: &[u8]) -> Option<Self> {
+        let end = stat.iter().rposition(|byte| *byte == b')')?;
+        let rest = String::from_utf8_lossy(&stat[end + 1..]);
+        let mut fields = rest.split_ascii_whitespace();
+        let ended = matches!(fields.next()?, "Z" | "X");
+        Some(Self { ended, parent: fields.next()?.parse().ok()?, group: fields.next()?.parse().ok()? })
+    }
 }
 
 async fn patience(stop: &CancellationToken) {
@@ -158,10 +175,9 @@ mod tests {
 
     #[test]
     fn a_line_of_proc_is_read_whatever_the_name_of_the_program() {
-        assert!(lives_in(b"12 (sh) S 1 12 7 0", 12));
-        assert!(lives_in(b"12 (a) Z 1 2 (b) R 1 12 7 0", 12));
-        assert!(!lives_in(b"12 (sh) Z 1 12 7 0", 12));
-        assert!(!lives_in(b"12 (sh) S 12 1 7 0", 12));
-        assert!(!lives_in(b"", 12));
+        assert_eq!(Stat::read(b"12 (sh) S 1 12 7 0"), Some(Stat { ended: false, parent: 1, group: 12 }));
+        assert_eq!(Stat::read(b"12 (a) S 7 8 (b) Z 3 4 7 0"), Some(Stat { ended: true, parent: 3, group: 4 }));
+        assert_eq!(Stat::read(b"12 (sh"), None);
+        assert_eq!(Stat::read(b""), None);
     }
 }

@@ -8,12 +8,15 @@ use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 
 use super::group::Group;
+use super::watch::Watch;
 use crate::model::{Entry, time};
 
 /// A running program.
 pub(super) struct Started {
     pub(super) child: Child,
     pub(super) group: Group,
+    /// `None` where there is no shell for it.
+    pub(super) watch: Option<Watch>,
     /// Its standard output and standard error in one pipe, so that they keep their order.
     pub(super) output: pipe::Receiver,
 }
@@ -39,7 +42,10 @@ pub(super) fn spawn(program: &str, arguments: &[String], hidden: &[OsString], en
     // The command holds our copies of the pipe's writing end: without dropping it the output would never end.
     drop(command);
     let group = Group::led_by(&child)?;
-    Ok(Started { child, group, output: pipe::Receiver::from_owned_fd(reader.into())? })
+    let watch = Watch::over(group.id())
+        .inspect_err(|error| tracing::warn!(%error, "no watch over a program: /bin/sh cannot be started"))
+        .ok();
+    Ok(Started { child, group, watch, output: pipe::Receiver::from_owned_fd(reader.into())? })
 }
 
 fn variables(entry: &Entry) -> [(&'static str, Option<String>); 6] {

@@ -3,11 +3,14 @@
 //! A client must not be shared between runtimes: a pooled connection is driven by the runtime that opened it, and
 //! a request from another one can hang. So each executor arbiter makes its own, on its own thread.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::redirect::Policy;
 use rustls::crypto::ring;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 
 use crate::error::{Error, Result};
@@ -29,10 +32,29 @@ pub fn install_tls_provider() {
     }
 }
 
-/// A client for the handlers of one executor arbiter: no redirects, no proxy from the environment, the certificate
-/// authorities of Mozilla compiled in. Time-outs of whole calls are the handler's.
+/// A client for the handlers of one executor arbiter: no redirects, no proxy from the environment. It trusts the
+/// authorities of Mozilla, compiled in, and those of the file that `SSL_CERT_FILE` names. Time-outs of whole calls are
+/// the handler's.
 pub fn client() -> Result<reqwest::Client> {
-    let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    let file = std::env::var_os("SSL_CERT_FILE").filter(|name| !name.is_empty());
+    client_trusting(file.as_deref().map(Path::new))
+}
+
+/// The same with a file of further authorities, in PEM.
+pub fn client_trusting(authorities: Option<&Path>) -> Result<reqwest::Client> {
+    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    if let Some(file) = authorities {
+        let wrong = |what: String| {
+            Error::usage(format!("{}: {what}; expected the certificates of authorities in PEM", file.display()))
+        };
+        let found = CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let found = found.map_err(|error| wrong(error.to_string()))?;
+        if found.is_empty() {
+            return Err(wrong("it holds no certificate".to_owned()));
+        }
+        // Bundles hold old certificates that nobody can use; the rest is good.
+        let _ = roots.add_parsable_certificates(found);
+    }
     let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(|error| Error::internal(format!("the TLS client cannot be set up: {error}")))?
