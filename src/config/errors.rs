@@ -57,6 +57,22 @@ impl ConfigErrors {
         self.errors.iter()
     }
 
+    /// The same as text for programs: an array of `{code, message, help, key, file, line, column}`.
+    pub fn json(&self) -> serde_json::Value {
+        let one = |error: &ConfigError| {
+            serde_json::json!({
+                "code": "configuration",
+                "message": error.message,
+                "help": error.help,
+                "key": error.key,
+                "file": error.file,
+                "line": error.place.as_ref().map(|place| place.line),
+                "column": error.place.as_ref().map(|place| place.column),
+            })
+        };
+        self.iter().map(one).collect()
+    }
+
     /// How many there are; at least one.
     pub fn count(&self) -> usize {
         self.errors.len()

@@ -111,6 +111,8 @@ impl Config {
         if found.is_empty() {
             return Ok(config);
         }
+        // The parser says of one broken value the same several times over.
+        found.dedup_by(|a, b| a.span == b.span && a.message == b.message);
         found.sort_by_key(|found| found.span.as_ref().map_or(usize::MAX, |span| span.start));
         let errors = found.into_iter().map(|found| ConfigError {
             place: found.span.map(|span| Place::find(text, &span, &secrets)),

@@ -82,15 +82,15 @@ impl Item<'_> {
     pub(super) fn whole(&self, bounds: RangeInclusive<i64>) -> Option<i64> {
         let (low, high) = (bounds.start(), bounds.end());
         let help = format!("a whole number from {low} to {high}, without quotes");
-        let number = match self.value {
-            DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).ok(),
+        let (number, shown) = match self.value {
+            DeValue::Integer(number) => (i64::from_str_radix(number.as_str(), number.radix()).ok(), number.to_string()),
             DeValue::String(typed) => {
                 let text = self.expand(typed)?;
                 let Some(number) = text.text.trim().parse().ok().filter(|_| text.whole) else {
                     self.wrong(format!("is a whole number, not the text {}", text.shown()), help);
                     return None;
                 };
-                Some(number)
+                (Some(number), text.shown())
             }
             _ => {
                 self.wrong(format!("is a whole number, not {}", self.described()), help);
@@ -99,14 +99,10 @@ impl Item<'_> {
         };
         let within = number.filter(|number| bounds.contains(number));
         if within.is_none() {
-            let side = if number.is_some_and(|number| number < *low) || self.negative() { "small" } else { "large" };
-            self.wrong(format!("is too {side}"), help);
+            let small = number.map_or(shown.starts_with('-'), |number| number < *low);
+            self.wrong(format!("{shown} is too {}", if small { "small" } else { "large" }), help);
         }
         within
-    }
-
-    fn negative(&self) -> bool {
-        self.value.as_integer().is_some_and(|number| number.as_str().starts_with('-'))
     }
 
     /// A whole number that fits a count.

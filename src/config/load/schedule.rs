@@ -116,7 +116,9 @@ fn timezone(item: &Item) -> Option<String> {
         return Some(zone.iana_name().unwrap_or(name).to_owned());
     }
     let known: Vec<String> = jiff::tz::db().available().map(|name| name.to_string()).collect();
-    let help = match nearest(name, known.iter().map(String::as_str)) {
+    let city = known.iter().find(|full| full.rsplit('/').next().is_some_and(|city| city.eq_ignore_ascii_case(name)));
+    let near = city.map(String::as_str).or_else(|| nearest(name, known.iter().map(String::as_str)));
+    let help = match near {
         Some(near) => format!("the nearest name is “{near}”"),
         None => "a name of the IANA database, such as “Europe/Berlin” or “UTC”".to_owned(),
     };

@@ -31,6 +31,12 @@ pub(super) fn parse(rest: &str) -> Result<DatabaseUrl, Refusal> {
     if url.host_str().is_none_or(str::is_empty) {
         return refuse("names no host", "write mysql://user@host/database");
     }
+    if url.query().is_some_and(|query| query.contains('@')) {
+        return refuse(
+            "has an “@” where none can stand",
+            "in a user or password write “%40” for “@” and “%3F” for “?”",
+        );
+    }
     let name = url.path().trim_start_matches('/');
     if name.is_empty() || name.contains('/') {
         return refuse("names no database", "write its name after the host: mysql://user@host/database");
@@ -112,6 +118,17 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "mysql")]
+    #[test]
+    fn the_driver_takes_what_is_made_for_it() {
+        use diesel_async::AsyncConnection as _;
+        // Nothing listens on port 1: the driver got as far as the network.
+        let url = text("app:pw@127.0.0.1:1/app?compression=fast&ssl_mode=DISABLED");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let error = runtime.block_on(diesel_async::AsyncMysqlConnection::establish(&url)).err().unwrap().to_string();
+        assert!(error.contains("refused"), "{error}");
+    }
+
     #[test]
     fn what_it_does_not_know_is_refused() {
         for (rest, said) in [
@@ -119,6 +136,7 @@ mod tests {
             ("db/", "names no database"),
             ("/app", "names no host"),
             ("app:a#b@db/app", "cannot be read"),
+            ("app/x?hun=ter2@db/app", "an “@” where none can stand"),
             ("db/app?colour=red", "“colour”"),
             ("db/app?sslmode=yes", "sslmode"),
         ] {

@@ -32,6 +32,14 @@ const MODES: [&str; 6] = ["disable", "allow", "prefer", "require", "verify-ca", 
 /// and sockets.
 pub(super) fn parse(rest: &str) -> Result<DatabaseUrl, Refusal> {
     let (before, query) = rest.split_once('?').unwrap_or((rest, ""));
+    // What is left of a password that was cut at one of these signs would be shown by whoever reads on.
+    let (login, path) = before.split_once('/').unwrap_or((before, ""));
+    if login.matches('@').count() > 1 || path.contains('@') || query.contains('@') {
+        return refuse(
+            "has an “@” where none can stand",
+            "in a user or password write “%40” for “@”, “%2F” for “/” and “%3F” for “?”",
+        );
+    }
     let mut kept: Vec<(String, String)> = Vec::new();
     for (name, value) in parameters(query) {
         match (name, value) {
@@ -133,6 +141,24 @@ mod tests {
         assert!(parse("db/app?schema=x").unwrap_err().help.contains("search_path"));
         assert_eq!(parse("db/app?ssl=true").is_ok(), cfg!(feature = "postgres-tls"));
         assert_eq!(parse("db/app?sslmode=verify-full").is_ok(), cfg!(feature = "postgres-tls"));
+    }
+
+    #[test]
+    fn a_password_that_was_not_encoded_is_not_taken_apart() {
+        for rest in ["app:hun@ter2@db/app", "app:hun/ter2@db/app", "app:hun?ter2@db/app", "app:hun?ter2=x&y@db/app"] {
+            let refusal = parse(rest).unwrap_err();
+            assert!(refusal.help.contains("%40") && !format!("{refusal:?}").contains("ter2"), "{refusal:?}");
+        }
+    }
+
+    #[cfg(feature = "postgres")]
+    #[test]
+    fn libpq_takes_what_is_made_for_it() {
+        use diesel::Connection as _;
+        // Nothing listens on port 1: libpq got as far as the network.
+        let url = text("app:pw@127.0.0.1:1/app?sslmode=disable");
+        let error = diesel::PgConnection::establish(&url).err().unwrap().to_string();
+        assert!(error.contains("refused"), "{error}");
     }
 
     #[cfg(feature = "postgres")]

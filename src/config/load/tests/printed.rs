@@ -85,3 +85,29 @@ fn no_file_makes_it_panic() {
         }
     }
 }
+
+#[test]
+fn programs_read_the_same() {
+    let json = read("[node]\nlease = 5\n", &[]).unwrap_err().json();
+    assert_eq!((&json[0]["line"], &json[0]["column"], &json[0]["key"]), (&2.into(), &9.into(), &"node.lease".into()));
+    assert_eq!(json[0]["help"], "write it in quotes with a unit, such as lease = \"5s\"");
+}
+
+#[test]
+fn line_ends_of_windows_and_a_mark_of_byte_order_move_nothing() {
+    let printed = read("\u{feff}[node]\r\nlease = 5\r\nleas = 1\r\n", &[]).unwrap_err().to_string();
+    assert!(printed.contains("soloist.toml:2:9\n 2 | lease = 5\n"), "{printed}");
+    assert!(printed.contains("soloist.toml:3:1\n 3 | leas = 1\n"), "{printed}");
+}
+
+#[test]
+fn what_is_nested_without_end_is_refused() {
+    let arrays = format!(
+        "[tasks.t]\npull = true\n[schedules.s]\ntask = \"t\"\nevery = \"1h\"\npayload = {}",
+        "[".repeat(100_000)
+    );
+    let keys = format!("{}x = 1", "a.".repeat(5_000));
+    for text in [arrays, keys] {
+        assert!(read(&text, &[]).unwrap_err().count() > 0);
+    }
+}

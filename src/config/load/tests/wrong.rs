@@ -60,7 +60,7 @@ fn values() {
     each(
         "[database]\n",
         &[
-            ("connections = 0", "2:15 database.connections", &["is too small", "from 1 to 256"]),
+            ("connections = 0", "2:15 database.connections", &["0 is too small", "from 1 to 256"]),
             ("connections = -1", "2:15 database.connections", &["is too small"]),
             ("connections = 99999999999999999999999", "2:15 database.connections", &["is too large"]),
             (
@@ -162,6 +162,7 @@ fn schedules() {
             ("at = \"tomorrow\"", "5:6 schedules.s.at", &["“tomorrow” is no instant"]),
             ("at = \"2027-01-01T00:00:00\"", "5:6 schedules.s.at", &["with its offset"]),
             ("at = 2027-01-01", "5:6 schedules.s.at", &["“2027-01-01” is no instant"]),
+            ("every = \"1h\"\ntimezone = \"berlin\"", "6:12 schedules.s.timezone", &["is “Europe/Berlin”"]),
             (
                 "every = \"1h\"\ntimezone = \"Europe/Berln\"",
                 "6:12 schedules.s.timezone",
