@@ -6,5 +6,6 @@ pub mod handler;
 pub mod http;
 pub mod model;
 pub mod store;
+pub mod testing;
 
 pub use error::{Error, Result};

@@ -4,15 +4,20 @@
 //! between backends is in `dialect` and in `claim`. No clock but the database's, no rule but what a statement needs.
 
 pub mod attempts;
+pub mod claim;
 mod connection;
 pub mod dialect;
 pub mod entries;
 mod fault;
+pub mod holds;
 pub mod migrate;
 #[cfg(feature = "mysql")]
 mod mysql_connection;
+pub mod nodes;
 mod pool;
+pub mod rescue;
 pub mod server;
+pub mod settle;
 mod setup;
 pub mod source;
 pub mod statement;

@@ -1,12 +1,15 @@
-//! Reads what was tried: the rows of `soloist_attempts`.
+//! What was tried: the rows of `soloist_attempts`.
 
 use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
+use serde::Serialize;
 
 use super::connection::Connection;
+use super::dialect::ColumnKind;
 use super::entries::AttemptShape;
 use super::statement::Statement;
 use crate::error::Result;
+use crate::model::time::Micros;
 
 #[derive(QueryableByName)]
 struct AttemptRow {
@@ -67,4 +70,51 @@ pub fn node_name(id: Option<i64>, name: Option<String>) -> Option<String> {
         (Some(_), Some(name)) => Some(name),
         (Some(id), None) => Some(format!("node {id}")),
     }
+}
+
+/// One attempt, to be recorded.
+#[derive(Debug, Serialize)]
+pub struct NewAttempt<'a> {
+    /// The entry.
+    pub entry_id: i64,
+    /// The claim under which it ran.
+    pub claim: i64,
+    /// Its number, from 1.
+    pub attempt: i32,
+    /// The node's incarnation, 0 for an outside worker.
+    pub node_id: i64,
+    /// When it started, if that is known.
+    pub started_at: Option<Micros>,
+    /// `completed`, `failed`, `timed_out`, `panicked` or `lost`.
+    pub outcome: &'static str,
+    /// Why it did not work.
+    pub error: Option<&'a str>,
+    /// What the handler said.
+    pub output: Option<&'a str>,
+}
+
+/// Records attempts that end now, in one statement.
+pub fn insert(connection: &mut Connection, attempts: &[NewAttempt<'_>]) -> Result<()> {
+    const COLUMNS: [(&str, ColumnKind); 8] = [
+        ("entry_id", ColumnKind::Integer),
+        ("claim", ColumnKind::Integer),
+        ("attempt", ColumnKind::Integer),
+        ("node_id", ColumnKind::Integer),
+        ("started_at", ColumnKind::Integer),
+        ("outcome", ColumnKind::Text),
+        ("error", ColumnKind::Text),
+        ("output", ColumnKind::Text),
+    ];
+    if attempts.is_empty() {
+        return Ok(());
+    }
+    let dialect = connection.dialect();
+    let sql = dialect.sql(&format!(
+        "INSERT INTO soloist_attempts (entry_id, claim, attempt, node_id, started_at, finished_at, outcome, error, output) \
+         SELECT o.entry_id, o.claim, o.attempt, o.node_id, o.started_at, {{now}}, o.outcome, o.error, o.output FROM {}",
+        dialect.rows_of_json("o", &COLUMNS)
+    ));
+    let rows = serde_json::to_string(attempts).map_err(crate::error::Error::internal)?;
+    connection.execute(Statement::new(sql).bind(rows))?;
+    Ok(())
 }

@@ -117,6 +117,17 @@ impl Dialect {
         }
     }
 
+    /// A `SELECT` of `soloist_entries` by the ids bound next, which locks its rows until the transaction ends.
+    pub fn lock_ids(self, columns: &str, condition: &str) -> String {
+        match self {
+            Self::Sqlite | Self::Postgres => {
+                let lock = self.for_update();
+                format!("SELECT {columns} FROM soloist_entries WHERE {} AND {condition}{lock}", self.among_ids("id"))
+            }
+            Self::Mysql => mysql::lock_ids(columns, condition),
+        }
+    }
+
     /// True if the ids of [`Dialect::update_ids`] are bound before what `set` binds.
     pub fn ids_first(self) -> bool {
         self == Self::Mysql

@@ -7,5 +7,6 @@ CREATE TABLE IF NOT EXISTS soloist_nodes (
     seen_at BIGINT NOT NULL,
     lease_until BIGINT NOT NULL,
     draining INTEGER NOT NULL DEFAULT 0,
+    lost_at BIGINT,
     stopped_at BIGINT
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;

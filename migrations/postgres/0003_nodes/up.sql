@@ -7,5 +7,6 @@ CREATE TABLE soloist_nodes (
     seen_at BIGINT NOT NULL,
     lease_until BIGINT NOT NULL,
     draining INTEGER NOT NULL DEFAULT 0,
+    lost_at BIGINT,
     stopped_at BIGINT
 );

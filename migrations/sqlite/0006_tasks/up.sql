@@ -6,6 +6,7 @@ CREATE TABLE soloist_tasks (
     held_since BIGINT,
     held_reason TEXT,
     held_count INTEGER NOT NULL DEFAULT 0,
+    held_probing INTEGER NOT NULL DEFAULT 0,
     next_probe_at BIGINT,
     next_sweep_at BIGINT
 );

@@ -33,6 +33,13 @@ pub(super) fn update_ids(set: &str, condition: &str) -> String {
     )
 }
 
+pub(super) fn lock_ids(columns: &str, condition: &str) -> String {
+    format!(
+        "SELECT {columns} FROM {} STRAIGHT_JOIN soloist_entries AS e ON e.id = ids.value WHERE {condition} FOR UPDATE",
+        integers("ids")
+    )
+}
+
 pub(super) fn rows_of_json(alias: &str, columns: Columns<'_>) -> String {
     let columns: Vec<_> = columns
         .iter()

@@ -1,0 +1,98 @@
+//! Node incarnations: registering, the heartbeat that keeps a lease, the end.
+//!
+//! A lease that has ended is never renewed: its holder comes back under a new id.
+
+use std::time::Duration;
+
+use super::connection::Connection;
+use super::dialect::Dialect;
+use super::statement::Statement;
+use crate::config::NodeRole;
+use crate::error::Result;
+use crate::model::time::{Micros, micros};
+
+/// Registers a new incarnation with a lease of its own; its id.
+pub fn register(connection: &mut Connection, name: &str, roles: &[NodeRole], lease: Duration) -> Result<i64> {
+    let roles: Vec<_> = roles.iter().map(|role| role.word()).collect();
+    let dialect = connection.dialect();
+    let returning = if dialect == Dialect::Mysql { "" } else { " RETURNING id AS n" };
+    let sql = dialect.sql(&format!(
+        "INSERT INTO soloist_nodes (name, roles, version, started_at, seen_at, lease_until) \
+         VALUES (?, ?, ?, {{now}}, {{now}}, {{now}} + ?){returning}"
+    ));
+    let insert =
+        Statement::new(sql).bind(name).bind(roles.join(",")).bind(env!("CARGO_PKG_VERSION")).bind(micros(lease));
+    connection.transaction(|connection| {
+        if dialect == Dialect::Mysql {
+            connection.execute(insert)?;
+            connection.number(Statement::new("SELECT CAST(LAST_INSERT_ID() AS SIGNED) AS n"))
+        } else {
+            connection.number(insert)
+        }
+    })
+}
+
+/// Extends the lease of an incarnation; false if it had ended, which is final.
+///
+/// The row is locked first and the clock asked after: a renewal that had to wait for the lock must not go by a clock
+/// from before the wait.
+pub fn renew(connection: &mut Connection, id: i64, lease: Duration) -> Result<bool> {
+    let dialect = connection.dialect();
+    let condition = if crate::testing::broken("renew_ended_lease") { "" } else { " AND lease_until > {now}" };
+    connection.transaction(|connection| {
+        let lock = format!("SELECT id AS n FROM soloist_nodes WHERE id = ?{}", dialect.for_update());
+        connection.number(Statement::new(lock).bind(id))?;
+        let sql = dialect.sql(&format!(
+            "UPDATE soloist_nodes SET seen_at = {{now}}, lease_until = {{now}} + ? \
+             WHERE id = ? AND stopped_at IS NULL AND lost_at IS NULL{condition}"
+        ));
+        Ok(connection.execute(Statement::new(sql).bind(micros(lease)).bind(id))? == 1)
+    })
+}
+
+/// Says that an incarnation takes no more work and finishes what it has.
+pub fn drain(connection: &mut Connection, id: i64) -> Result<()> {
+    connection.execute(Statement::new("UPDATE soloist_nodes SET draining = 1 WHERE id = ?").bind(id))?;
+    Ok(())
+}
+
+/// Ends an incarnation's lease after a clean stop.
+pub fn stop(connection: &mut Connection, id: i64) -> Result<()> {
+    let sql = connection.dialect().sql(
+        "UPDATE soloist_nodes SET stopped_at = {now}, seen_at = {now}, lease_until = {now} \
+         WHERE id = ? AND stopped_at IS NULL",
+    );
+    connection.execute(Statement::new(sql).bind(id))?;
+    Ok(())
+}
+
+/// The database's clock.
+pub fn clock(connection: &mut Connection) -> Result<Micros> {
+    let sql = connection.dialect().sql("SELECT {now} AS n");
+    connection.number(Statement::new(sql))
+}
+
+/// What an incarnation declares of one task, for all nodes to read.
+#[derive(Debug, Clone)]
+pub struct Declaration {
+    /// The task's name.
+    pub name: String,
+    /// JSON.
+    pub body: String,
+}
+
+/// Replaces what an incarnation declares.
+pub fn declare(connection: &mut Connection, id: i64, tasks: &[Declaration]) -> Result<()> {
+    let rows: Vec<_> = tasks.iter().map(|task| serde_json::json!({ "name": task.name, "body": task.body })).collect();
+    let dialect = connection.dialect();
+    let columns = [("name", super::dialect::ColumnKind::Text), ("body", super::dialect::ColumnKind::Text)];
+    let sql = dialect.sql(&format!(
+        "INSERT INTO soloist_declarations (node_id, kind, name, body, declared_at) \
+         SELECT ?, 'task', o.name, o.body, {{now}} FROM {}",
+        dialect.rows_of_json("o", &columns)
+    ));
+    connection.transaction(|connection| {
+        connection.execute(Statement::new("DELETE FROM soloist_declarations WHERE node_id = ?").bind(id))?;
+        connection.execute(Statement::new(sql).bind(id).bind(serde_json::Value::Array(rows).to_string())).map(|_| ())
+    })
+}
