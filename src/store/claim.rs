@@ -254,8 +254,8 @@ struct DueRow {
     task: String,
     #[diesel(sql_type = Integer)]
     priority: i32,
-    #[diesel(sql_type = BigInt)]
-    run_in: i64,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    run_in: Option<i64>,
     #[diesel(sql_type = Nullable<BigInt>)]
     paused_since: Option<i64>,
     #[diesel(sql_type = Nullable<BigInt>)]
@@ -268,13 +268,11 @@ pub fn due(connection: &mut Connection, tasks: &[&str]) -> Result<Vec<Due>> {
     let dialect = connection.dialect();
     let levels: Vec<_> = (-9..=9).map(|level| format!("SELECT {level} AS priority")).collect();
     let sql = dialect.sql(&format!(
-        "SELECT d.task, d.priority, d.run_at - {{now}} AS run_in, s.paused_since, \
-         CASE WHEN s.held_since IS NOT NULL THEN s.next_probe_at - {{now}} END AS probe_in \
-         FROM (SELECT t.value AS task, p.priority, (SELECT e.run_at FROM soloist_entries e \
-         WHERE e.task = t.value AND e.state = 'pending' AND e.priority = p.priority \
-         ORDER BY e.run_at, e.id LIMIT 1) AS run_at \
-         FROM {} CROSS JOIN ({}) AS p) AS d \
-         LEFT JOIN soloist_tasks s ON s.name = d.task WHERE d.run_at IS NOT NULL",
+        "SELECT t.value AS task, p.priority, s.paused_since, \
+         CASE WHEN s.held_since IS NOT NULL THEN s.next_probe_at - {{now}} END AS probe_in, \
+         (SELECT e.run_at FROM soloist_entries e WHERE e.task = t.value AND e.state = 'pending' \
+         AND e.priority = p.priority ORDER BY e.run_at, e.id LIMIT 1) - {{now}} AS run_in \
+         FROM {} CROSS JOIN ({}) AS p LEFT JOIN soloist_tasks s ON s.name = t.value",
         dialect.rows_of_texts("t"),
         levels.join(" UNION ALL ")
     ));
@@ -282,6 +280,7 @@ pub fn due(connection: &mut Connection, tasks: &[&str]) -> Result<Vec<Due>> {
     rows.sort_by(|a, b| a.task.cmp(&b.task).then(a.priority.cmp(&b.priority)));
     let mut found: Vec<Due> = Vec::new();
     for row in rows {
+        let Some(run_in) = row.run_in else { continue };
         if found.last().is_none_or(|due| due.task != row.task) {
             found.push(Due {
                 task: row.task,
@@ -292,10 +291,10 @@ pub fn due(connection: &mut Connection, tasks: &[&str]) -> Result<Vec<Due>> {
             });
         }
         if let Some(due) = found.last_mut() {
-            if row.run_in <= 0 {
+            if run_in <= 0 {
                 due.priorities.push(row.priority);
             } else {
-                due.next_in = Some(due.next_in.map_or(row.run_in, |next| next.min(row.run_in)));
+                due.next_in = Some(due.next_in.map_or(run_in, |next| next.min(run_in)));
             }
         }
     }
