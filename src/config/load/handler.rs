@@ -66,9 +66,11 @@ fn web_hook(item: &Item, purpose: Purpose) -> Option<WebHook> {
 /// Keys are as the Standard Webhooks specification writes them, or any other text.
 fn check_keys(text: &str, item: &Item) {
     use base64::Engine as _;
-    let engine = base64::engine::general_purpose::STANDARD;
-    let broken =
-        |key: &str| key.strip_prefix("whsec_").is_some_and(|code| engine.decode(code).map_or(true, |k| k.is_empty()));
+    let engine = base64::engine::general_purpose::STANDARD_NO_PAD;
+    let broken = |key: &str| {
+        key.strip_prefix("whsec_")
+            .is_some_and(|code| engine.decode(code.trim_end_matches('=')).map_or(true, |k| k.is_empty()))
+    };
     if text.split_whitespace().any(broken) {
         let help = "after “whsec_” stands base64, as the receiver has it";
         item.wrong("the secret of the signature begins with “whsec_” and goes on with what is not base64", help);

@@ -105,6 +105,21 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "sqlite")]
+    #[test]
+    fn connections_share_a_database_in_memory_and_two_of_them_are_apart() {
+        use diesel::{Connection as _, RunQueryDsl as _, SqliteConnection};
+        let open = |url: &DatabaseUrl| match url {
+            DatabaseUrl::Sqlite { path, .. } => SqliteConnection::establish(path).unwrap(),
+            other => panic!("{other:?}"),
+        };
+        let url = memory();
+        let (mut first, mut second, mut stranger) = (open(&url), open(&url), open(&memory()));
+        diesel::sql_query("CREATE TABLE shared (id INTEGER)").execute(&mut first).unwrap();
+        assert_eq!(diesel::sql_query("INSERT INTO shared VALUES (1)").execute(&mut second), Ok(1));
+        assert!(diesel::sql_query("INSERT INTO shared VALUES (1)").execute(&mut stranger).is_err());
+    }
+
     #[test]
     fn a_url_without_a_file_is_refused() {
         for (rest, message) in [

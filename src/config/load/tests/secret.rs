@@ -76,6 +76,7 @@ fn a_command_that_runs_no_handler_needs_no_secrets() {
 
 #[test]
 fn a_signing_secret_is_what_it_says() {
+    assert!(read(HOOK, &[("X", "x"), ("Y", "whsec_AAA= whsec_AAA plain")]).is_ok());
     let said = said(HOOK, &[("X", "x"), ("Y", "whsec_%%%")]);
     assert!(said.len() == 1 && said[0].contains("not base64") && !said[0].contains("%%%"), "{said:#?}");
 }
