@@ -47,8 +47,9 @@ pub struct WebHookHandler {
 impl WebHookHandler {
     /// `client` must have been made on the runtime that this handler's calls run on: see [`client`].
     ///
-    /// Fails on a header or a signing secret that cannot be used; the error names it and never shows its value.
+    /// Fails on a URL, a header or a signing secret that cannot be used; the error names it and never shows its value.
     pub fn new(client: Client, hook: &WebHook, batch: usize) -> Result<Self> {
+        request::check(&hook.url)?;
         Ok(Self {
             client,
             url: hook.url.clone(),

@@ -42,6 +42,14 @@ pub(super) fn shown(url: &Url) -> String {
     url.to_string()
 }
 
+/// Refuses a URL that no POST can be made to.
+pub(super) fn check(url: &Url) -> Result<()> {
+    match (url.scheme(), url.host()) {
+        ("http" | "https", Some(_)) => Ok(()),
+        (scheme, _) => Err(Error::usage(format!("url: `{scheme}` is not `http` or `https`"))),
+    }
+}
+
 /// The headers that every call of a hook has.
 pub(super) fn fixed_headers(hook: &WebHook) -> Result<HeaderMap> {
     let mut headers = HeaderMap::new();
@@ -135,6 +143,13 @@ mod tests {
     #[test]
     fn a_shown_url_holds_nothing_secret() {
         assert_eq!(shown(&hook(&[], None).url), "http://127.0.0.1:1/a/b");
+    }
+
+    #[test]
+    fn only_http_and_https_are_called() {
+        for (url, good) in [("http://a", true), ("https://a/b", true), ("ftp://a", false), ("file:///a", false)] {
+            assert_eq!(check(&url.parse().unwrap()).is_ok(), good, "{url}");
+        }
     }
 
     #[test]
