@@ -223,6 +223,14 @@ async fn what_a_leader_leaves_behind_is_ended_and_does_not_hold_the_call() {
     assert!(!left_behind(&pid_in(&file)));
     assert!(since.elapsed() < Duration::from_secs(3), "{:?}", since.elapsed());
 
+    // It is asked to end before it is made to.
+    let bye = directory.path().join("bye");
+    let ready = directory.path().join("ready");
+    let rest = "while :; do sleep 0.05; done";
+    let left = format!("(trap 'echo > {}; exit' TERM; echo > {}; {rest})", bye.display(), ready.display());
+    output_of(&format!("{left} & until [ -e {} ]; do sleep 0.01; done", ready.display())).await;
+    assert!(bye.exists());
+
     // One that has left the group keeps the pipe, and keeps nobody waiting for it.
     let since = Instant::now();
     assert_eq!(output_of(&format!("setsid sleep 300 & echo $! > {}; echo done", file.display())).await, "done\n");
