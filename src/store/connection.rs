@@ -2,7 +2,9 @@
 //!
 //! Holds no SQL of its own but the words of transactions.
 
-use diesel::connection::{AnsiTransactionManager, SimpleConnection, TransactionManager};
+#[cfg(feature = "sqlite")]
+use diesel::connection::AnsiTransactionManager;
+use diesel::connection::{SimpleConnection, TransactionManager};
 use diesel::deserialize::QueryableByName;
 use diesel::{Connection as _, RunQueryDsl};
 
@@ -93,7 +95,7 @@ impl Connection {
     pub(super) fn is_broken(&mut self) -> bool {
         self.broken
             || on_backend!(&mut self.raw, c => {
-                Ok(AnsiOrAsync::is_broken(c))
+                Ok::<_, diesel::result::Error>(AnsiOrAsync::is_broken(c))
             })
             .unwrap_or(true)
     }

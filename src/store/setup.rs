@@ -6,7 +6,9 @@
 use std::time::Duration;
 
 use super::connection::{Connection, Raw};
-use crate::config::{Database, Synchronous};
+use crate::config::Database;
+#[cfg(feature = "sqlite")]
+use crate::config::Synchronous;
 use crate::error::Result;
 
 /// What a connection is for: how long its statements may take.
@@ -25,6 +27,7 @@ pub struct Purpose {
 
 /// Tells a new connection what it is for.
 pub(super) fn apply(connection: &mut Connection, database: &Database, purpose: &Purpose) -> Result<()> {
+    let _ = database; // MySQL has nothing to read there
     match connection.raw() {
         #[cfg(feature = "sqlite")]
         Raw::Sqlite(_) => sqlite(connection, database, purpose),

@@ -123,6 +123,7 @@ impl Query for Statement {
 impl<C> diesel::RunQueryDsl<C> for Statement {}
 
 /// What differs between backends in binding: only PostgreSQL has arrays.
+#[allow(clippy::ptr_arg)] // diesel binds a reference to a sized value
 trait BindArrays: Backend {
     fn integers<'b>(out: &mut AstPass<'_, 'b, Self>, values: &'b Vec<i64>) -> QueryResult<()>;
     fn texts<'b>(out: &mut AstPass<'_, 'b, Self>, values: &'b Vec<String>) -> QueryResult<()>;
