@@ -3,15 +3,15 @@
 //! Owns what goes over HTTP and nothing else: no SQL, no rule of the domain. Every route stands in `api` with the role
 //! that it asks for.
 
-#![allow(dead_code)] // until the routes of entries and tasks have landed
-
 mod answer;
 mod api;
 mod auth;
 mod body;
+mod claim_token;
 mod cursor;
 mod fields;
 mod health;
+mod path;
 mod problem;
 mod query;
 mod readiness;
@@ -26,7 +26,7 @@ use actix_web::web;
 
 pub use problem::Problem;
 pub use readiness::Readiness;
-pub use state::{ApiState, Wake};
+pub use state::{ApiState, Sources, Wake};
 pub use tokens::Tokens;
 
 /// The routes of the admin API, to be given to `App::configure` or to the `configure` of a scope.

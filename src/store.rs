@@ -14,6 +14,7 @@ pub mod migrate;
 #[cfg(feature = "mysql")]
 mod mysql_connection;
 pub mod nodes;
+pub mod outside;
 mod pool;
 pub mod rescue;
 pub mod server;

@@ -3,7 +3,6 @@
 use actix_web::HttpResponse;
 use actix_web::http::{StatusCode, header};
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use super::problem::Problem;
 
@@ -28,9 +27,4 @@ pub(super) fn ok(body: &impl Serialize) -> Answer {
 /// 204.
 pub(super) fn no_content() -> Answer {
     Ok(HttpResponse::NoContent().insert_header((header::CACHE_CONTROL, "no-store")).finish())
-}
-
-/// One page of a list.
-pub(super) fn page(items: Vec<Value>, next_cursor: Option<String>) -> Answer {
-    ok(&json!({ "items": items, "next_cursor": next_cursor }))
 }

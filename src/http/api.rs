@@ -1,13 +1,30 @@
 //! The table of the API's routes: path, method, role, handler. A handler knows one resource and its JSON shapes.
 
+mod claims;
+mod entries;
+mod new_entry;
+mod tasks;
+
 use actix_web::middleware::from_fn;
 use actix_web::web;
 
 use super::auth;
-use super::route::nothing_here;
+use super::route::{delete, get, nothing_here, post, resource};
+use crate::config::Role::{Admin, Read, Trigger};
 
 /// All routes under `/api/v1`, behind a token.
 pub(super) fn routes(service: &mut web::ServiceConfig) {
-    let api = web::scope("/api/v1").wrap(from_fn(auth::authenticate));
-    service.service(api.default_service(web::to(nothing_here)));
+    let api = web::scope("/api/v1")
+        .wrap(from_fn(auth::authenticate))
+        .service(resource("/entries", [get(Read, entries::list), post(Trigger, entries::create)]))
+        .service(resource("/entries/{id}", [get(Read, entries::show), delete(Admin, entries::delete)]))
+        .service(resource("/entries/{id}/retry", [post(Admin, entries::retry)]))
+        .service(resource("/entries/{id}/cancel", [post(Admin, entries::cancel)]))
+        .service(resource("/entries/{id}/run-now", [post(Admin, entries::run_now)]))
+        .service(resource("/entries/{id}/complete", [post(Admin, claims::complete)]))
+        .service(resource("/entries/{id}/fail", [post(Admin, claims::fail)]))
+        .service(resource("/entries/{id}/extend", [post(Admin, claims::extend)]))
+        .service(resource("/tasks/{task}/claim", [post(Admin, claims::claim)]))
+        .default_service(web::to(nothing_here));
+    service.service(api);
 }

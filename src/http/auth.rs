@@ -2,11 +2,13 @@
 //!
 //! The only place that reads `Authorization`. No token is ever taken from anywhere else.
 
+use std::future::{Ready, ready};
+
 use actix_web::body::BoxBody;
-use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::dev::{self, ServiceRequest, ServiceResponse};
 use actix_web::http::{StatusCode, header};
 use actix_web::middleware::Next;
-use actix_web::{Error, HttpMessage, HttpRequest, ResponseError, web};
+use actix_web::{Error, FromRequest, HttpMessage, HttpRequest, ResponseError, web};
 
 use super::problem::Problem;
 use super::state::ApiState;
@@ -43,6 +45,16 @@ pub(super) async fn authorise(
             Ok(request.into_response(problem.error_response()))
         }
         None => Ok(request.into_response(unauthenticated("no token was sent").error_response())),
+    }
+}
+
+impl FromRequest for Caller {
+    type Error = Problem;
+    type Future = Ready<Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
+        let caller = request.extensions().get::<Self>().cloned();
+        ready(caller.ok_or_else(|| unauthenticated("no token was sent")))
     }
 }
 

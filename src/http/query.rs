@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use actix_web::HttpRequest;
 
 use super::problem::Problem;
+use crate::config::nearest;
 
 /// The most that a list gives at once.
 const MOST: usize = 500;
@@ -54,10 +55,9 @@ pub(super) fn wrong(name: &str, why: &str) -> Problem {
 
 /// What to say after an unknown name: the nearest known one, else all of them.
 pub(super) fn nearest(name: &str, known: &[&str]) -> String {
-    let distance = |known: &&&str| strsim::damerau_levenshtein(name, known);
-    match known.iter().min_by_key(distance) {
-        None => "; none is".to_owned(),
-        Some(best) if distance(&best) <= 1 + best.len() / 3 => format!("; did you mean {best:?}?"),
-        Some(_) => format!("; known are {}", known.join(", ")),
+    match nearest::nearest(name, known.iter().copied()) {
+        Some(best) => format!("; did you mean {best:?}?"),
+        None if known.is_empty() => "; none is".to_owned(),
+        None => format!("; known are {}", known.join(", ")),
     }
 }

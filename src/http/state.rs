@@ -9,10 +9,14 @@ use super::problem::Problem;
 use super::readiness::Readiness;
 use super::tokens::{Caller, Tokens};
 use crate::config::{Role, ShowPayload};
+use crate::store::source::TableSource;
 use crate::store::{Connection, Store};
 
 /// Called after each write that may have made work: tells this node to look, carries no data.
 pub type Wake = Arc<dyn Fn() + Send + Sync>;
+
+/// The source of a task that this node declares, if it has one.
+pub type Sources = Arc<dyn Fn(&str) -> Option<Arc<TableSource>> + Send + Sync>;
 
 /// What every handler of the API shares.
 pub struct ApiState {
@@ -26,6 +30,8 @@ pub struct ApiState {
     pub readiness: Arc<Readiness>,
     /// Called after each write that may have made work.
     pub wake: Wake,
+    /// Where the rows of a `pull` task with a source are read and marked.
+    pub sources: Sources,
 }
 
 impl ApiState {

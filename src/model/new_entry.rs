@@ -9,6 +9,8 @@ use crate::error::{Error, Result};
 
 /// The longest key, in characters.
 pub const LONGEST_KEY: usize = 255;
+/// The deepest payload: what every handler and every database still reads.
+pub const DEEPEST_PAYLOAD: usize = 100;
 /// The longest name of a task or schedule, in characters.
 pub const LONGEST_NAME: usize = 100;
 
@@ -115,12 +117,35 @@ pub fn check_name(field: &'static str, name: &str) -> Result<(), FieldError> {
 /// A payload: one JSON value.
 pub fn check_payload(payload: &str) -> Result<(), FieldError> {
     match serde_json::from_str::<&RawValue>(payload) {
+        Ok(_) if depth(payload) > DEEPEST_PAYLOAD => {
+            let message = format!("it is nested deeper than {DEEPEST_PAYLOAD} levels");
+            Err(FieldError::new("payload", message))
+        }
         Ok(_) => Ok(()),
         Err(error) => {
             let help = "text goes in double quotes, as in {\"id\": 7}";
             Err(FieldError::new("payload", format!("it is not JSON: {error}; {help}")))
         }
     }
+}
+
+/// How many arrays and objects of a JSON text stand in one another.
+fn depth(json: &str) -> usize {
+    let (mut depth, mut deepest, mut in_text, mut escaped) = (0_usize, 0, false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b'[' | b'{' if !in_text => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' if !in_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
 }
 
 /// A key: up to 255 characters, any but NUL.
@@ -173,6 +198,9 @@ mod tests {
         for payload in ["", "{", "{} {}", "{'id': 7}", "NaN", "\u{1}"] {
             assert_eq!(wrong(|e| e.payload = payload.into()).0, "payload", "{payload}");
         }
+        let deep = |levels: usize| format!("{}\"[\\\"[\"{}", "[".repeat(levels), "]".repeat(levels));
+        assert_eq!(wrong(|e| e.payload = deep(101)).0, "payload");
+        assert_eq!(check_payload(&deep(100)), Ok(()));
         assert_eq!(wrong(|e| e.key = Some("ä".repeat(256))).0, "key");
         assert_eq!(wrong(|e| e.key = Some("a\0".into())).0, "key");
         assert_eq!(wrong(|e| e.priority = 10), ("priority", "it is from -9 (first) to 9 (last), not 10".into()));

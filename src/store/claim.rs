@@ -156,7 +156,7 @@ fn claim_levels(
 }
 
 /// Turns claimed rows into entries; ends at once those that need no call.
-fn receive(
+pub(super) fn receive(
     connection: &mut Connection,
     claimant: &Claimant,
     request: &ClaimRequest,

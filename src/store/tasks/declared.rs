@@ -1,12 +1,15 @@
 //! Which tasks the living nodes declare, and how.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use diesel::QueryableByName;
 use diesel::sql_types::Text;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
+use crate::config::{Dedupe, HandlerKind, Task};
 use crate::error::Result;
+use crate::model::{Backoff, Keep};
 use crate::store::connection::Connection;
 use crate::store::statement::Statement;
 
@@ -14,7 +17,7 @@ use crate::store::statement::Statement;
 const USUAL_ATTEMPTS: i32 = 10;
 
 /// What a node says of a task that it can work.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeclaredTask {
     /// `http`, `command`, `sql` or `pull`.
     #[serde(default)]
@@ -28,6 +31,18 @@ pub struct DeclaredTask {
     /// Entries at once on one node.
     #[serde(default)]
     pub concurrency: i64,
+    /// How long after a failure.
+    #[serde(default)]
+    pub backoff: DeclaredBackoff,
+    /// True if the dedupe key is free from the start on.
+    #[serde(default)]
+    pub frees_key_at_start: bool,
+    /// True if a completed entry is deleted at its end.
+    #[serde(default)]
+    pub drops_completed: bool,
+    /// True if a failed entry is deleted at its end.
+    #[serde(default)]
+    pub drops_failed: bool,
     /// The nodes that declare it, oldest declaration first.
     #[serde(skip)]
     pub nodes: Vec<String>,
@@ -35,6 +50,64 @@ pub struct DeclaredTask {
 
 fn usual_attempts() -> i32 {
     USUAL_ATTEMPTS
+}
+
+impl From<&Task> for DeclaredTask {
+    fn from(task: &Task) -> Self {
+        let handler = match task.handler {
+            HandlerKind::Http(_) => "http",
+            HandlerKind::Command(_) => "command",
+            HandlerKind::Sql(_) => "sql",
+            HandlerKind::Pull => "pull",
+            HandlerKind::Noop => "noop",
+        };
+        let drops = |keep| keep == Keep::For(Duration::ZERO);
+        Self {
+            handler: handler.to_owned(),
+            source: task.source.is_some(),
+            max_attempts: task.max_attempts,
+            concurrency: i64::try_from(task.concurrency).unwrap_or(i64::MAX),
+            backoff: task.backoff.into(),
+            frees_key_at_start: task.dedupe == Dedupe::UntilStart,
+            drops_completed: drops(task.keep.completed),
+            drops_failed: drops(task.keep.failed),
+            nodes: Vec::new(),
+        }
+    }
+}
+
+/// A [`Backoff`] as it is declared.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DeclaredBackoff {
+    first_ms: u64,
+    factor: f64,
+    max_ms: u64,
+    jitter: f64,
+}
+
+impl Default for DeclaredBackoff {
+    fn default() -> Self {
+        Backoff::default().into()
+    }
+}
+
+impl From<Backoff> for DeclaredBackoff {
+    fn from(backoff: Backoff) -> Self {
+        let ms = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+        Self { first_ms: ms(backoff.first), factor: backoff.factor, max_ms: ms(backoff.max), jitter: backoff.jitter }
+    }
+}
+
+impl From<DeclaredBackoff> for Backoff {
+    fn from(declared: DeclaredBackoff) -> Self {
+        Self {
+            first: Duration::from_millis(declared.first_ms),
+            factor: declared.factor,
+            max: Duration::from_millis(declared.max_ms),
+            jitter: declared.jitter,
+        }
+    }
 }
 
 /// What the living nodes declare. Where they differ, the one that declared last speaks.

@@ -1,0 +1,159 @@
+//! Entries: accept, look, retry, cancel, run now, delete.
+
+use actix_web::http::StatusCode;
+use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse};
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::http::answer::{self, Answer};
+use crate::http::body::Body;
+use crate::http::cursor;
+use crate::http::path::EntryId;
+use crate::http::problem::Problem;
+use crate::http::query::{self, Query};
+use crate::http::state::ApiState;
+use crate::http::tokens::Caller;
+use crate::model::State;
+use crate::model::new_entry::{check_key, check_name};
+use crate::store::Connection;
+use crate::store::entries::{self, EntryShape, Filter};
+
+use super::new_entry;
+
+#[derive(Serialize)]
+struct Items {
+    items: Vec<EntryShape>,
+}
+
+/// `POST /entries`: one or an array, all or nothing.
+pub(super) async fn create(state: Data<ApiState>, caller: Caller, body: Body) -> Answer {
+    let many = body.is_array();
+    let new = new_entry::read(&body)?;
+    let mut accepted = state.write(move |connection| new_entry::accept(connection, &new)).await?;
+    let visible = state.shows_payload(&caller);
+    accepted.iter_mut().for_each(|entry| veil(entry, visible));
+    match accepted.pop() {
+        Some(entry) if !many => answer::json(StatusCode::CREATED, &entry),
+        last => {
+            accepted.extend(last);
+            answer::json(StatusCode::CREATED, &Items { items: accepted })
+        }
+    }
+}
+
+/// `GET /entries`
+pub(super) async fn list(state: Data<ApiState>, caller: Caller, request: HttpRequest) -> Answer {
+    let query = Query::read(&request, &["task", "state", "key", "limit", "cursor"])?;
+    let filter = filter(&query)?;
+    let limit = query.limit()?;
+    let after = cursor::id(&query)?.map(|id| id.to_string());
+    let mut page =
+        state.database(move |connection| Ok(entries::list(connection, &filter, limit, after.as_deref())?)).await?;
+    let visible = state.shows_payload(&caller);
+    page.items.iter_mut().for_each(|entry| veil(entry, visible));
+    page.next_cursor = page.next_cursor.as_deref().map(cursor::after);
+    answer::ok(&page)
+}
+
+fn filter(query: &Query) -> Result<Filter, Problem> {
+    let mut filter = Filter::default();
+    if let Some(task) = query.text("task") {
+        check_name("task", task).map_err(|error| query::wrong("task", &format!("is wrong: {}", error.message)))?;
+        filter.task = Some(task.to_owned());
+    }
+    if let Some(word) = query.text("state") {
+        let words = State::ALL.map(State::word);
+        filter.state =
+            Some(State::parse(word).ok_or_else(|| {
+                query::wrong("state", &format!("has no value {word:?}{}", query::nearest(word, &words)))
+            })?);
+    }
+    if let Some(key) = query.text("key") {
+        check_key(key).map_err(|error| query::wrong("key", &format!("is wrong: {}", error.message)))?;
+        filter.key = Some(key.to_owned());
+    }
+    Ok(filter)
+}
+
+/// `GET /entries/{id}`
+pub(super) async fn show(state: Data<ApiState>, caller: Caller, EntryId(id): EntryId, request: HttpRequest) -> Answer {
+    Query::read(&request, &[])?;
+    let entry = state.database(move |connection| get(connection, id)).await?;
+    shown(&state, &caller, entry)
+}
+
+/// `POST /entries/{id}/retry`
+pub(super) async fn retry(state: Data<ApiState>, caller: Caller, EntryId(id): EntryId, body: Body) -> Answer {
+    change(state, caller, id, body, entries::retry).await
+}
+
+/// `POST /entries/{id}/cancel`
+pub(super) async fn cancel(state: Data<ApiState>, caller: Caller, EntryId(id): EntryId, body: Body) -> Answer {
+    change(state, caller, id, body, entries::cancel).await
+}
+
+/// `POST /entries/{id}/run-now`
+pub(super) async fn run_now(state: Data<ApiState>, caller: Caller, EntryId(id): EntryId, body: Body) -> Answer {
+    change(state, caller, id, body, entries::run_now).await
+}
+
+/// `DELETE /entries/{id}`
+pub(super) async fn delete(state: Data<ApiState>, EntryId(id): EntryId) -> Answer {
+    state.write(move |connection| entries::delete(connection, id).map_err(|error| refused(id, error))).await?;
+    answer::no_content()
+}
+
+async fn change(
+    state: Data<ApiState>,
+    caller: Caller,
+    id: i64,
+    body: Body,
+    act: fn(&mut Connection, i64) -> crate::Result<()>,
+) -> Answer {
+    body.object_or_nothing()?.finish()?;
+    let done = state.write(move |connection| {
+        connection
+            .transaction(|connection| {
+                act(connection, id)?;
+                entries::get(connection, id)
+            })
+            .map_err(|error| refused(id, error))
+    });
+    match done.await? {
+        Some(entry) => shown(&state, &caller, entry),
+        None => Err(no_entry(id)),
+    }
+}
+
+/// What a refused action means.
+fn refused(id: i64, error: Error) -> Problem {
+    match error.entry_id() {
+        _ if error.is_not_found() => no_entry(id),
+        Some(holder) if holder != id => Problem::conflict("key_held", error).with("entry_id", holder),
+        Some(_) => Problem::conflict("wrong_state", error).with("entry_id", id),
+        None => error.into(),
+    }
+}
+
+/// The entry, or the problem that there is none.
+pub(super) fn get(connection: &mut Connection, id: i64) -> Result<EntryShape, Problem> {
+    entries::get(connection, id)?.ok_or_else(|| no_entry(id))
+}
+
+/// No entry has this id.
+pub(super) fn no_entry(id: i64) -> Problem {
+    Problem::not_found("entry_not_found", format!("there is no entry {id}"))
+}
+
+/// 200 with an entry, as this caller may see it.
+pub(super) fn shown(state: &ApiState, caller: &Caller, mut entry: EntryShape) -> Result<HttpResponse, Problem> {
+    veil(&mut entry, state.shows_payload(caller));
+    answer::ok(&entry)
+}
+
+fn veil(entry: &mut EntryShape, visible: bool) {
+    if !visible {
+        entry.payload = None;
+    }
+}

@@ -1,0 +1,37 @@
+//! What stands in the path of a request.
+
+use std::future::{Ready, ready};
+
+use actix_web::{FromRequest, HttpRequest, dev};
+
+use super::problem::Problem;
+use crate::model::new_entry::check_name;
+
+/// `{id}`: an entry's id.
+pub(super) struct EntryId(pub i64);
+
+/// `{task}`: a task's name, well formed.
+pub(super) struct TaskName(pub String);
+
+impl FromRequest for EntryId {
+    type Error = Problem;
+    type Future = Ready<Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
+        let text = request.match_info().get("id").unwrap_or_default();
+        let number = text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()));
+        let none = || Problem::not_found("entry_not_found", format!("there is no entry {text:?}: an id is a number"));
+        ready(number.map(Self).ok_or_else(none))
+    }
+}
+
+impl FromRequest for TaskName {
+    type Error = Problem;
+    type Future = Ready<Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
+        let text = request.match_info().get("task").unwrap_or_default();
+        let checked = check_name("task", text);
+        ready(checked.map(|()| Self(text.to_owned())).map_err(|error| Problem::not_found("task_not_found", error)))
+    }
+}

@@ -1,0 +1,14 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+//! The admin API over real connections, on every backend: who may do what, what is refused and how, entries, and claims
+//! of outside workers.
+
+#[path = "api/access.rs"]
+mod access;
+#[path = "api/claims.rs"]
+mod claims;
+#[path = "api/entries.rs"]
+mod entries;
+#[path = "api/refusals.rs"]
+mod refusals;
+#[path = "api/server.rs"]
+mod server;

@@ -1,0 +1,171 @@
+//! A server of the admin API in this process, on a port of its own, and a client for it.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use actix_web::dev::ServerHandle;
+use actix_web::{App, HttpServer};
+use house::{Response, TestDatabase, request};
+use serde_json::Value;
+use soloist::config::{
+    ClaimChoice, Database, DatabaseUrl, NodeRole, Role, Secret, ShowPayload, Synchronous, Token, Wake,
+};
+use soloist::http::{ApiState, Readiness, Tokens, routes};
+use soloist::store::{Store, migrate, nodes};
+
+/// The tokens of the test server, by role.
+pub const READ: &str = "r3ad-token";
+pub const TRIGGER: &str = "tr1gger-token";
+pub const ADMIN: &str = "adm1n-token";
+
+/// What the test server's node declares: `t` is a hook's, `p` and `short` are for outside workers.
+const DECLARED: [(&str, &str); 4] = [
+    ("t", r#"{"handler": "http"}"#),
+    ("thumbnail", r#"{"handler": "http", "max_attempts": 4}"#),
+    ("p", r#"{"handler": "pull", "max_attempts": 3, "backoff": {"first_ms": 0, "max_ms": 0}}"#),
+    ("slow", r#"{"handler": "pull", "max_attempts": 3, "backoff": {"first_ms": 3600000, "max_ms": 3600000}}"#),
+];
+
+pub struct Api {
+    pub port: u16,
+    pub tokens: Tokens,
+    pub readiness: Arc<Readiness>,
+    pub store: Store,
+    wakes: Arc<AtomicUsize>,
+    handle: ServerHandle,
+    thread: Option<JoinHandle<()>>,
+}
+
+fn store(database: &TestDatabase) -> Store {
+    let database = Database {
+        url: DatabaseUrl::parse(&database.url()).unwrap(),
+        connections: 4,
+        claim: ClaimChoice::Auto,
+        wake: Wake::Poll,
+        pooler: false,
+        synchronous: Synchronous::Normal,
+        keep_firings: Duration::from_secs(60),
+    };
+    Store::new(&database, Duration::from_secs(60), 1)
+}
+
+pub fn token(role: Role, secret: &str) -> Token {
+    Token { name: format!("{role:?}").to_lowercase(), role, secret: Secret::new(secret) }
+}
+
+impl Api {
+    pub fn start(database: &TestDatabase) -> Self {
+        Self::start_with(database, ShowPayload::Read)
+    }
+
+    pub fn start_with(database: &TestDatabase, show_payload: ShowPayload) -> Self {
+        let store = store(database);
+        let mut connection = store.work().unwrap();
+        migrate::up(&mut connection).unwrap();
+        let node = nodes::register(&mut connection, "web-1", &[NodeRole::Http], Duration::from_secs(3600)).unwrap();
+        let declared = DECLARED.map(|(name, body)| nodes::Declaration { name: name.to_owned(), body: body.to_owned() });
+        nodes::declare(&mut connection, node, &declared).unwrap();
+        drop(connection);
+        let tokens = Tokens::new(&[token(Role::Read, READ), token(Role::Trigger, TRIGGER), token(Role::Admin, ADMIN)]);
+        let readiness = Arc::new(Readiness::default());
+        let wakes = Arc::new(AtomicUsize::new(0));
+        let counted = wakes.clone();
+        let state = Arc::new(ApiState {
+            store: store.clone(),
+            tokens: tokens.clone(),
+            show_payload,
+            readiness: readiness.clone(),
+            wake: Arc::new(move || {
+                counted.fetch_add(1, Ordering::SeqCst);
+            }),
+            sources: Arc::new(|_| None),
+        });
+        let (send, receive) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            actix_web::rt::System::new().block_on(async move {
+                let server = HttpServer::new(move || App::new().configure(routes(state.clone())))
+                    .workers(2)
+                    .disable_signals()
+                    .bind(("127.0.0.1", 0))
+                    .unwrap();
+                let port = server.addrs()[0].port();
+                let server = server.run();
+                send.send((port, server.handle())).unwrap();
+                server.await.unwrap();
+            });
+        });
+        let (port, handle) = receive.recv().unwrap();
+        Self { port, tokens, readiness, store, wakes, handle, thread: Some(thread) }
+    }
+
+    /// How often a write has told the node to look.
+    pub fn wakes(&self) -> usize {
+        self.wakes.load(Ordering::SeqCst)
+    }
+
+    /// A request with these headers alone.
+    #[track_caller]
+    pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Response {
+        request(self.port, method, path, headers, body).unwrap_or_else(|error| panic!("{method} {path}: {error}"))
+    }
+
+    #[track_caller]
+    pub fn with(&self, token: &str, method: &str, path: &str, body: &str) -> Response {
+        self.send(method, path, &[("Authorization", &format!("Bearer {token}"))], body)
+    }
+
+    /// A request of the admin under `/api/v1`.
+    #[track_caller]
+    pub fn admin(&self, method: &str, path: &str, body: &str) -> Response {
+        self.with(ADMIN, method, &format!("/api/v1{path}"), body)
+    }
+
+    #[track_caller]
+    pub fn get(&self, path: &str) -> Value {
+        let response = self.admin("GET", path, "");
+        assert_eq!(response.status, 200, "{path}: {response:?}");
+        response.json()
+    }
+
+    /// Accepts an entry and gives its id.
+    #[track_caller]
+    pub fn enqueue(&self, body: &str) -> i64 {
+        let response = self.admin("POST", "/entries", body);
+        assert_eq!(response.status, 201, "{body}: {response:?}");
+        response.json()["id"].as_i64().unwrap()
+    }
+
+    /// Claims for an outside worker.
+    #[track_caller]
+    pub fn claim(&self, task: &str, body: &str) -> Vec<Value> {
+        let response = self.admin("POST", &format!("/tasks/{task}/claim"), body);
+        assert_eq!(response.status, 200, "{body}: {response:?}");
+        response.json()["entries"].as_array().unwrap().clone()
+    }
+}
+
+impl Drop for Api {
+    fn drop(&mut self) {
+        drop(self.handle.stop(false));
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// That a response is a problem document of this status and code; the document.
+#[track_caller]
+pub fn problem(response: &Response, status: u16, code: &str) -> Value {
+    assert_eq!(response.status, status, "{response:?}");
+    assert_eq!(response.header("content-type"), Some("application/problem+json"), "{response:?}");
+    assert_eq!(response.header("x-content-type-options"), Some("nosniff"));
+    let document = response.json();
+    assert_eq!(document["code"], code, "{document}");
+    assert_eq!(document["status"], status, "{document}");
+    for member in ["type", "title", "detail"] {
+        assert!(document[member].as_str().is_some_and(|text| !text.is_empty()), "{member}: {document}");
+    }
+    document
+}
