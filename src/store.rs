@@ -22,6 +22,7 @@ pub mod settle;
 mod setup;
 pub mod source;
 pub mod statement;
+pub mod sweeps;
 pub mod tasks;
 
 use std::time::Duration;

@@ -1,0 +1,170 @@
+//! What `check` tells of a source: how many rows wait, whether an index finds them, what will run, and whether the
+//! database takes the write-backs, tried on one row and undone.
+
+use super::{Mark, Position, TableSource};
+use crate::config;
+use crate::error::{Error, Result};
+use crate::store::connection::Connection;
+use crate::store::dialect::Dialect;
+use crate::store::statement::Statement;
+
+/// What was found out about a source.
+#[derive(Debug, Clone)]
+pub struct Inspection {
+    /// The table as the configuration names it.
+    pub table: String,
+    /// Rows that wait.
+    pub pending: i64,
+    /// Rows in all.
+    pub rows: i64,
+    /// True if an index finds the rows that wait; otherwise a sweep reads the whole table.
+    pub indexed: bool,
+    /// The columns that leave in the payload.
+    pub columns: Vec<String>,
+    /// Finds keys.
+    pub collect: String,
+    /// Reads rows of claimed entries.
+    pub read: String,
+    /// Marks a row whose entry completed.
+    pub done: Option<String>,
+    /// Marks a row whose entry failed.
+    pub failed: Option<String>,
+    /// How `done` went on one row that waits.
+    pub done_trial: Trial,
+    /// How `failed` went on one row that waits.
+    pub failed_trial: Trial,
+}
+
+/// How a write-back went on one row, before it was undone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trial {
+    /// It took effect on the row with this key.
+    Passed(String),
+    /// It was refused: by what words.
+    Refused(String),
+    /// No row waits.
+    NoRow,
+    /// There is none to try.
+    Nothing,
+}
+
+/// Looks a source up, counts, and tries its write-backs in a transaction that is rolled back.
+pub fn inspect(connection: &mut Connection, task: &str, source: &config::Source) -> Result<Inspection> {
+    let resolved = TableSource::resolve(connection, task, source)?;
+    let at = |setting: &'static str| {
+        move |error: Error| {
+            let said = format!("tasks.{task}.source.{setting}: {error}");
+            if error.is_transient() { Error::transient(said) } else { Error::usage(said) }
+        }
+    };
+    let table = &resolved.table.quoted;
+    let rows = connection.number(Statement::new(format!("SELECT count(*) AS n FROM {table}")).once())?;
+    let waiting = format!("SELECT count(*) AS n FROM {table} WHERE {}", resolved.pending);
+    let pending = connection.number(Statement::new(waiting).once()).map_err(at("pending"))?;
+    let indexed = indexed(connection, &resolved).map_err(at("pending"))?;
+    let first = resolved.collect(connection, &Position::default(), 1).map_err(at("pending"))?;
+    let key = match (first.keys.into_iter().next(), first.next) {
+        (None, Some(without_order)) => resolved.collect(connection, &without_order, 1)?.keys.into_iter().next(),
+        (key, _) => key,
+    };
+    let mark = key.map(|key| Mark { id: 0, key, attempt: 1, version: None, error: Some("a trial".to_owned()) });
+    let done_trial = trial(connection, &resolved, mark.as_ref(), true)?;
+    let failed_trial = trial(connection, &resolved, mark.as_ref(), false)?;
+    let example: Vec<String> = resolved.key.iter().map(|_| "0".to_owned()).collect();
+    let shown = Mark {
+        id: 0,
+        key: if example.len() == 1 { "0".to_owned() } else { serde_json::to_string(&example).unwrap_or_default() },
+        attempt: 1,
+        version: None,
+        error: None,
+    };
+    Ok(Inspection {
+        table: resolved.label.clone(),
+        pending,
+        rows,
+        indexed,
+        columns: resolved.column_names().into_iter().map(str::to_owned).collect(),
+        collect: resolved.collecting(&Position::default(), 1000).sql(),
+        read: resolved.reading(&[&example]).sql(),
+        done: resolved.marking(true, &shown).map(|statement| statement.sql()),
+        failed: resolved.marking(false, &shown).map(|statement| statement.sql()),
+        done_trial,
+        failed_trial,
+    })
+}
+
+fn trial(connection: &mut Connection, source: &TableSource, mark: Option<&Mark>, done: bool) -> Result<Trial> {
+    if (if done { &source.done } else { &source.failed }).is_none() {
+        return Ok(Trial::Nothing);
+    }
+    let Some(mark) = mark else { return Ok(Trial::NoRow) };
+    connection.begin()?;
+    let mut mark = mark.clone();
+    let result = source.read(connection, &[(mark.id, mark.key.clone())]).and_then(|mut rows| {
+        let Some(row) = rows.remove(&mark.id) else { return Ok(None) };
+        mark.version = row.version;
+        let marks = std::slice::from_ref(&mark);
+        if done { source.mark_done(connection, marks) } else { source.mark_failed(connection, marks) }.map(Some)
+    });
+    connection.rollback();
+    Ok(match result? {
+        None => Trial::NoRow,
+        Some(refused) => match refused.into_iter().next() {
+            Some((_, words)) => Trial::Refused(words),
+            None => Trial::Passed(mark.key),
+        },
+    })
+}
+
+/// True if the database finds pending rows by an index. A small table hides it, since there a scan is cheapest: asked so
+/// that the table's size does not count, as far as the database lets one.
+fn indexed(connection: &mut Connection, source: &TableSource) -> Result<bool> {
+    let select = format!("SELECT 1 FROM {} WHERE {}", source.table.quoted, source.pending);
+    match connection.dialect() {
+        Dialect::Sqlite => {
+            #[derive(diesel::QueryableByName)]
+            struct Plan {
+                #[diesel(sql_type = diesel::sql_types::Text)]
+                detail: String,
+            }
+            let plan: Vec<Plan> = connection.load(Statement::new(format!("EXPLAIN QUERY PLAN {select}")).once())?;
+            let top = plan.first().map(|row| row.detail.as_str()).unwrap_or_default();
+            Ok(top.starts_with("SEARCH") || top.starts_with("MULTI-INDEX OR") || partial(connection, top)?)
+        }
+        Dialect::Postgres => {
+            #[derive(diesel::QueryableByName)]
+            struct Plan {
+                #[diesel(sql_type = diesel::sql_types::Text, column_name = "QUERY PLAN")]
+                line: String,
+            }
+            connection.begin()?;
+            let plan = connection
+                .batch("SET LOCAL enable_seqscan = off")
+                .and_then(|()| connection.load::<Plan>(Statement::new(format!("EXPLAIN (COSTS off) {select}")).once()));
+            connection.rollback();
+            let lines: Vec<_> = plan?.into_iter().map(|row| row.line).collect();
+            if lines.iter().any(|line| line.contains("Seq Scan on")) {
+                return Ok(false);
+            }
+            // A whole index read in its order finds nothing; one with a condition of its own does.
+            let filtered = lines.iter().any(|line| line.trim_start().starts_with("Filter:"));
+            Ok(lines.iter().any(|line| line.contains("Index Cond:")) || !filtered)
+        }
+        Dialect::Mysql => {
+            #[derive(diesel::QueryableByName)]
+            struct Plan {
+                #[diesel(sql_type = diesel::sql_types::Nullable<diesel::sql_types::Text>)]
+                possible_keys: Option<String>,
+            }
+            let plan: Vec<Plan> = connection.load(Statement::new(format!("EXPLAIN {select}")).once())?;
+            Ok(plan.first().is_some_and(|row| row.possible_keys.as_deref().is_some_and(|keys| !keys.is_empty())))
+        }
+    }
+}
+
+/// True if SQLite reads a partial index: all of it, but it holds pending rows only.
+fn partial(connection: &mut Connection, detail: &str) -> Result<bool> {
+    let Some((_, index)) = detail.split_once(" INDEX ") else { return Ok(false) };
+    let sql = "SELECT count(*) AS n FROM sqlite_master WHERE type = 'index' AND name = ? AND sql LIKE '% WHERE %'";
+    Ok(connection.number(Statement::new(sql).bind(index).once())? > 0)
+}

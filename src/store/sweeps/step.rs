@@ -1,0 +1,206 @@
+//! One step of a sweep: the next keys of pending rows become entries, and the sweep's position moves with them in one
+//! transaction, under the sweep's lease.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::model::time::micros;
+use crate::store::connection::Connection;
+use crate::store::source::{Position, TableSource};
+use crate::store::statement::Statement;
+
+/// Rows in one step.
+const CHUNK: usize = 1000;
+
+/// What a step came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// It made so many entries; there may be more rows.
+    Collected(usize),
+    /// As many entries as may be alive at once are: wait for some to end.
+    Full,
+    /// All rows have been passed; entries of a sweep have still to end.
+    Passed,
+    /// A sweep is over.
+    Over,
+    /// No sweep is asked for.
+    Nothing,
+    /// Another node works at it.
+    HeldByAnother,
+}
+
+#[derive(diesel::QueryableByName)]
+struct Open {
+    #[diesel(sql_type = diesel::sql_types::BigInt)]
+    id: i64,
+    #[diesel(sql_type = diesel::sql_types::Nullable<diesel::sql_types::Text>)]
+    position: Option<String>,
+    /// 0: another's, 1: free, 2: this node's but soon to end, 3: this node's.
+    #[diesel(sql_type = diesel::sql_types::BigInt)]
+    lease: i64,
+    /// How many entries of the source are alive.
+    #[diesel(sql_type = diesel::sql_types::BigInt)]
+    alive: i64,
+}
+
+#[derive(diesel::QueryableByName)]
+struct Id {
+    #[diesel(sql_type = diesel::sql_types::BigInt)]
+    id: i64,
+}
+
+/// Takes or keeps the lease of the task's oldest sweep that has rows to pass, and collects the next of them, as long as
+/// no more than `ahead` entries of the source are alive. The error of a step that failed is kept in the sweep too.
+pub fn step(
+    connection: &mut Connection,
+    source: &TableSource,
+    task: &str,
+    node_id: i64,
+    lease: Duration,
+    ahead: usize,
+) -> Result<Step> {
+    let Some(open) = oldest(connection, task, node_id, lease)? else { return close(connection, task) };
+    if open.lease == 0 || (open.lease < 3 && !take(connection, open.id, node_id, lease)?) {
+        return Ok(Step::HeldByAnother);
+    }
+    let room = ahead.saturating_sub(usize::try_from(open.alive).unwrap_or(0));
+    if room == 0 {
+        return Ok(Step::Full);
+    }
+    let result = collect(connection, source, task, node_id, lease, room.min(CHUNK), &open);
+    if let Err(error) = &result
+        && let Err(again) = super::record_failure(connection, task, error)
+    {
+        tracing::debug!(%again, "why a sweep failed could not be kept");
+    }
+    result
+}
+
+fn oldest(connection: &mut Connection, task: &str, node_id: i64, lease: Duration) -> Result<Option<Open>> {
+    // Three look-ups by index: those that wait, those that nodes hold, those that outside workers hold.
+    let sql = connection.dialect().sql(
+        "SELECT s.id AS id, s.position AS position, \
+         CAST(CASE WHEN s.node_id IS NULL OR s.lease_until <= {now} THEN 1 WHEN s.node_id <> ? THEN 0 \
+         WHEN s.lease_until <= {now} + ? THEN 2 ELSE 3 END AS {integer}) AS lease, \
+         (SELECT count(*) FROM soloist_entries WHERE task = ? AND state = 'pending' AND source = 1) \
+         + (SELECT count(*) FROM soloist_entries WHERE node_id IS NOT NULL AND finished_at IS NULL AND task = ? \
+            AND state = 'running' AND source = 1) \
+         + (SELECT count(*) FROM soloist_entries WHERE lease_until IS NOT NULL AND node_id IS NULL AND task = ? \
+            AND state = 'running' AND source = 1) AS alive \
+         FROM soloist_sweeps s WHERE s.task = ? AND s.finished_at IS NULL AND s.passed = 0 ORDER BY s.id LIMIT 1",
+    );
+    let integer = if connection.dialect() == crate::store::dialect::Dialect::Mysql { "SIGNED" } else { "BIGINT" };
+    let statement = Statement::new(sql.replace("{integer}", integer)).bind(node_id).bind(micros(lease) / 2);
+    connection.first(statement.bind(task).bind(task).bind(task).bind(task))
+}
+
+/// A statement of its own, seen by others before the user's predicate runs for perhaps long.
+fn take(connection: &mut Connection, id: i64, node_id: i64, lease: Duration) -> Result<bool> {
+    let sql = connection.dialect().sql(
+        "UPDATE soloist_sweeps SET node_id = ?, lease_until = {now} + ? \
+         WHERE id = ? AND passed = 0 AND (node_id IS NULL OR node_id = ? OR lease_until <= {now})",
+    );
+    let statement = Statement::new(sql).bind(node_id).bind(micros(lease)).bind(id).bind(node_id);
+    Ok(connection.execute(statement)? == 1)
+}
+
+fn collect(
+    connection: &mut Connection,
+    source: &TableSource,
+    task: &str,
+    node_id: i64,
+    lease: Duration,
+    limit: usize,
+    open: &Open,
+) -> Result<Step> {
+    let position: Position = match &open.position {
+        Some(text) => {
+            serde_json::from_str(text).map_err(|error| Error::internal(format!("a sweep's position: {error}")))?
+        }
+        None => Position::default(),
+    };
+    let collected = source.collect(connection, &position, limit)?;
+    let next = collected.next.as_ref().map(serde_json::to_string).transpose().map_err(Error::internal)?;
+    let dialect = connection.dialect();
+    let made = connection.transaction(|connection| {
+        // Only where the node still holds it, and no other thread of it has been as far.
+        let sql = dialect.sql(
+            "UPDATE soloist_sweeps SET passed = ?, position = ?, error = ?, \
+             failed_since = CASE WHEN ? = 1 THEN COALESCE(failed_since, {now}) END, lease_until = {now} + ? \
+             WHERE id = ? AND passed = 0 AND node_id = ? AND COALESCE(position, '') = ?",
+        );
+        let left_out = collected.left_out.as_ref().map(ToString::to_string);
+        let statement = Statement::new(sql)
+            .bind(i32::from(next.is_none()))
+            .bind(next.clone().or_else(|| open.position.clone()))
+            .bind(left_out.clone())
+            .bind(i32::from(left_out.is_some()))
+            .bind(micros(lease))
+            .bind(open.id)
+            .bind(node_id)
+            .bind(open.position.clone().unwrap_or_default());
+        if connection.execute(statement)? == 0 {
+            return Ok(None);
+        }
+        let made = if collected.keys.is_empty() { 0 } else { insert(connection, task, open.id, &collected.keys)? };
+        if made > 0 {
+            let sql = "UPDATE soloist_sweeps SET collected = collected + ? WHERE id = ?";
+            connection.execute(Statement::new(sql).bind(i64::try_from(made).unwrap_or(i64::MAX)).bind(open.id))?;
+        }
+        Ok(Some(made))
+    })?;
+    match made {
+        None => Ok(Step::HeldByAnother),
+        Some(0) if next.is_none() => close(connection, task),
+        Some(made) => Ok(Step::Collected(made)),
+    }
+}
+
+/// Makes entries of the keys that no other entry holds; how many. In the order of the keys, which is that of their ids.
+fn insert(connection: &mut Connection, task: &str, sweep: i64, keys: &[String]) -> Result<usize> {
+    let dialect = connection.dialect();
+    let (column, value) = match dialect {
+        crate::store::dialect::Dialect::Mysql => ("held_key", "CAST(r.value AS BINARY)"),
+        _ => ("dedupe_key", "r.value"),
+    };
+    let sql = format!(
+        "INSERT INTO soloist_entries (task, dedupe_key, source, sweep_id) SELECT {}, r.value, 1, {} FROM {} \
+         WHERE NOT EXISTS (SELECT 1 FROM soloist_entries e WHERE e.task = ? AND e.key_held = 1 AND e.{column} = {value}){}",
+        "?",
+        "?",
+        dialect.rows_of_texts("r"),
+        dialect.or_ignore("id"),
+    );
+    let statement = Statement::new(sql).bind(task).bind(sweep).bind(dialect.texts(keys)).bind(task);
+    connection.execute(statement)
+}
+
+/// Ends the sweeps that have passed each row and whose entries are final.
+fn close(connection: &mut Connection, task: &str) -> Result<Step> {
+    let sql = "SELECT id FROM soloist_sweeps WHERE task = ? AND finished_at IS NULL AND passed = 1";
+    let passed: Vec<Id> = connection.load(Statement::new(sql).bind(task))?;
+    if passed.is_empty() {
+        return Ok(Step::Nothing);
+    }
+    let alive = "SELECT DISTINCT sweep_id AS id FROM soloist_entries WHERE sweep_id IS NOT NULL AND task = ? AND ";
+    let conditions = [
+        "state = 'pending'",
+        "node_id IS NOT NULL AND finished_at IS NULL AND state = 'running'",
+        "lease_until IS NOT NULL AND node_id IS NULL AND state = 'running'",
+    ];
+    let mut waiting = HashSet::new();
+    for condition in conditions {
+        let rows: Vec<Id> = connection.load(Statement::new(format!("{alive}{condition}")).bind(task))?;
+        waiting.extend(rows.into_iter().map(|row| row.id));
+    }
+    let over: Vec<_> = passed.into_iter().map(|row| row.id).filter(|id| !waiting.contains(id)).collect();
+    if over.is_empty() {
+        return Ok(Step::Passed);
+    }
+    let dialect = connection.dialect();
+    let sql =
+        dialect.sql("UPDATE soloist_sweeps SET finished_at = {now}, lease_until = NULL WHERE finished_at IS NULL AND ");
+    connection.execute(Statement::new(sql).text(&dialect.among_ids("id")).bind(dialect.ids(&over)))?;
+    Ok(Step::Over)
+}

@@ -1,0 +1,648 @@
+//! Rows of the user's own table: found, read, marked and swept, on every backend.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use house::{Backend, TestDatabase, on_every_backend};
+use soloist::config::{Database, DatabaseUrl, Secret, Source, WriteBack};
+use soloist::store::source::{Mark, TableSource, Trial, inspect};
+use soloist::store::sweeps::{self, Step};
+use soloist::store::{Lent, Store, migrate};
+
+on_every_backend!(
+    composite_keys_reach_one_row_each,
+    text_twins_stay_apart,
+    uuid_keys,
+    awkward_names,
+    null_flags_wait,
+    done_failed_and_placeholders,
+    done_may_delete,
+    version_leaves_changed_rows_alone,
+    refused_rows_are_found,
+    still_pending_is_refused,
+    order_with_nulls,
+    ahead_bounds_what_is_alive,
+    a_dead_nodes_sweep_is_taken_over,
+    failing_sweeps_say_so,
+    every_is_once_over_all_nodes,
+    mistakes_are_named,
+    columns_become_json,
+    check_looks_and_changes_nothing,
+    many_rows_pass_steadily,
+    collecting_goes_by_index,
+);
+
+const LEASE: Duration = Duration::from_secs(15);
+const NODE: i64 = 1;
+
+fn open(database: &TestDatabase) -> Store {
+    let url = database.url();
+    let url = match database.backend() {
+        Backend::Sqlite => DatabaseUrl::Sqlite { path: url["sqlite:".len()..].to_owned(), memory: false },
+        Backend::Postgres => DatabaseUrl::Postgres(Secret::from(url)),
+        _ => DatabaseUrl::Mysql(Secret::from(url)),
+    };
+    let database = Database {
+        url,
+        connections: 2,
+        claim: Default::default(),
+        wake: Default::default(),
+        pooler: false,
+        synchronous: Default::default(),
+        keep_firings: Duration::from_secs(60),
+    };
+    let store = Store::new(&database, LEASE, 1);
+    migrate::up(&mut store.work().unwrap()).unwrap();
+    store
+}
+
+fn source(table: &str, key: &[&str]) -> Source {
+    let (schema, table) =
+        table.split_once('.').map_or((None, table), |(schema, table)| (Some(schema.to_owned()), table));
+    Source {
+        schema,
+        table: table.to_owned(),
+        key: key.iter().map(|&column| column.to_owned()).collect(),
+        pending: "processed = FALSE".to_owned(),
+        done: Some(WriteBack::Set("processed = TRUE".to_owned())),
+        failed: None,
+        version: None,
+        columns: None,
+        order: None,
+        ahead: 10_000,
+        every: None,
+    }
+}
+
+fn resolve(connection: &mut Lent, source: &Source) -> TableSource {
+    TableSource::resolve(connection, "t", source).unwrap()
+}
+
+/// Sweeps until nothing more is collected; the last step.
+fn sweep(connection: &mut Lent, source: &TableSource) -> Step {
+    sweeps::request(connection, "t").unwrap();
+    loop {
+        match sweeps::step(connection, source, "t", NODE, LEASE, 10_000).unwrap() {
+            Step::Collected(_) => {}
+            step => return step,
+        }
+    }
+}
+
+/// (id, key) of the entries, by id.
+fn entries(database: &TestDatabase) -> Vec<(i64, String)> {
+    let rows = database.query("SELECT id, dedupe_key FROM soloist_entries WHERE source = 1 ORDER BY id");
+    rows.into_iter().map(|row| (row[0].clone().unwrap().parse().unwrap(), row[1].clone().unwrap())).collect()
+}
+
+fn keys(database: &TestDatabase) -> Vec<String> {
+    entries(database).into_iter().map(|(_, key)| key).collect()
+}
+
+fn mark(id: i64, key: &str) -> Mark {
+    Mark { id, key: key.to_owned(), attempt: 3, version: None, error: Some("it's broken".to_owned()) }
+}
+
+fn marks(entries: &[(i64, String)]) -> Vec<Mark> {
+    entries.iter().map(|(id, key)| mark(*id, key)).collect()
+}
+
+fn done(connection: &mut Lent, source: &TableSource, marks: &[Mark]) -> Vec<(i64, String)> {
+    connection.transaction(|connection| source.mark_done(connection, marks)).unwrap()
+}
+
+fn left(database: &TestDatabase, table: &str) -> i64 {
+    database.number(&format!("SELECT count(*) FROM {table} WHERE processed = FALSE"))
+}
+
+const FLAG: &str = "processed BOOLEAN NOT NULL DEFAULT FALSE";
+
+fn composite_keys_reach_one_row_each(database: &TestDatabase) {
+    let store = open(database);
+    let connection = &mut store.work().unwrap();
+    database.sql(&format!("CREATE TABLE jobs (tenant INT, id BIGINT, {FLAG}, PRIMARY KEY (tenant, id))"));
+    database.sql("INSERT INTO jobs (tenant, id) VALUES (1, 1), (1, 2), (2, 1)");
+    let mut declared = source("jobs", &["id", "tenant"]);
+    declared.failed = Some(WriteBack::Set("processed = (:id * 10 + :tenant = 21)".to_owned()));
+    let source = resolve(connection, &declared);
+    assert_eq!(sweep(connection, &source), Step::Passed);
+    let entries = entries(database);
+    let found: Vec<_> = entries.iter().map(|(_, key)| key.as_str()).collect();
+    assert_eq!(found, ["[1,1]", "[2,1]", "[1,2]"], "in the order of the index, named in that of the configuration");
+    let rows = source.read(connection, &entries).unwrap();
+    assert_eq!(rows[&entries[1].0].payload, r#"{"tenant":1,"id":2,"processed":false}"#);
+    assert!(done(connection, &source, &marks(&[entries[0].clone(), entries[2].clone()])).is_empty());
+    assert_eq!(
+        database.query("SELECT tenant, id FROM jobs WHERE processed = FALSE"),
+        [[Some("1".into()), Some("2".into())]]
+    );
+    assert_eq!(source.read(connection, &entries).unwrap().keys().copied().collect::<Vec<_>>(), [entries[1].0]);
+    let refused = connection.transaction(|c| source.mark_failed(c, &marks(&entries[1..2]))).unwrap();
+    assert!(refused.is_empty(), "{refused:?}");
+    assert_eq!(left(database, "jobs"), 0, "the columns' names were bound");
+}
+
+fn text_twins_stay_apart(database: &TestDatabase) {
+    let store = open(database);
+    let connection = &mut store.work().unwrap();
+    let kind = match database.backend() {
+        Backend::MariaDb => "VARCHAR(50) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin",
+        Backend::MySql => "VARCHAR(50) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_bin",
+        _ => "VARCHAR(50)",
+    };
+    database.sql(&format!("CREATE TABLE jobs (name {kind} PRIMARY KEY, {FLAG})"));
+    let twins = ["a", "A", "a ", "o''clock", "\"q\"", "007", "7", "ä?:key", ""];
+    for twin in twins {
+        database.sql(&format!("INSERT INTO jobs (name) VALUES ('{twin}')"));
+    }
+    let source = resolve(connection, &source("jobs", &["name"]));
+    sweep(connection, &source);
+    let all = entries(database);
+    assert_eq!(all.len(), twins.len());
+    assert_eq!(source.read(connection, &all).unwrap().len(), twins.len());
+    let (ours, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, key)| key != "A" && key != "7");
+    assert!(done(connection, &source, &marks(&ours)).is_empty());
+    let left = source.read(connection, &others).unwrap();
+    let payloads: BTreeSet<_> = left.into_values().map(|row| row.payload).collect();
+    assert_eq!(
+        payloads.into_iter().collect::<Vec<_>>(),
+        [r#"{"name":"7","processed":false}"#, r#"{"name":"A","processed":false}"#]
+    );
+}
+
+fn uuid_keys(database: &TestDatabase) {
+    let store = open(database);
+    let connection = &mut store.work().unwrap();
+    let kind = match database.backend() {
+        Backend::Postgres | Backend::MariaDb => "UUID",
+        Backend::MySql => "BINARY(16)",
+        Backend::Sqlite => "TEXT",
+    };
+    database
+        .sql(&format!("CREATE TABLE jobs (tenant {kind}, id {kind}, {FLAG}, PRIMARY KEY (tenant, id), UNIQUE (id))"));
+    let ids = ["0190f5a2-0000-7000-8000-000000000001", "0190f5a2-0000-7000-8000-0000000000ab"];
+    let value = |id: &str| match database.backend() {
+        Backend::MySql => format!("UNHEX(REPLACE('{id}', '-', ''))"),
+        _ => format!("'{id}'"),
+    };
+    for id in ids {
+        let (tenant, id) = (value(ids[0]), value(id));
+        database.sql(&format!("INSERT INTO jobs (tenant, id) VALUES ({tenant}, {id})"));
+    }
+    for key in [&["id"][..], &["tenant", "id"]] {
+        database.sql("DELETE FROM soloist_entries; UPDATE jobs SET processed = FALSE");
+        let source = resolve(connection, &source("jobs", key));
+        sweep(connection, &source);
+        let entries = entries(database);
+        let wanted: BTreeSet<_> = ids
+            .iter()
+            .map(|id| if key.len() == 1 { (*id).to_owned() } else { format!(r#"["{}","{id}"]"#, ids[0]) })
+            .collect();
+        assert_eq!(entries.iter().map(|(_, key)| key.clone()).collect::<BTreeSet<_>>(), wanted);
+        assert!(done(connection, &source, &marks(&entries[..1])).is_empty());
+        assert_eq!(left(database, "jobs"), 1);
+        assert_eq!(source.read(connection, &entries).unwrap().len(), 1);
+    }
+}
+
+fn awkward_names(database: &TestDatabase) {
+    let store = open(database);
+    let connection = &mut store.work().unwrap();
+    let (table, quoted) = match database.backend() {
+        Backend::Postgres => ("Shop.order", r#""Shop"."order""#),
+        Backend::Sqlite => ("we\"ird", r#""we""ird""#),
+        _ => ("key", "`key`"),
+    };
+    let quote = |name: &str| if database.backend().is_mysql() { format!("`{name}`") } else { format!("\"{name}\"") };
+    if database.backend() == Backend::Postgres {
+        database.sql(r#"CREATE SCHEMA "Shop""#);
+    }
+    let (id, user, group, what) = (quote("Id"), quote("user"), quote("group by"), quote("what?"));
+    database.sql(&format!(
+        "CREATE TABLE {quoted} ({id} INT PRIMARY KEY, {user} INT, {group} VARCHAR(9), {what} INT, {FLAG}); \
+         INSERT INTO {quoted} ({id}, {user}, {group}, {what}) VALUES (1, 7, 'x', 1), (2, 8, 'y?', 2)"
+    ));
+    let mut declared = source(table, &["Id"]);
+    declared.pending = format!("{what} > 0 AND {group} <> '?' AND processed = FALSE -- is it?");
+    declared.done = Some(WriteBack::Set(format!("{what} = -:key, {group} = ':key?' -- done")));
+    declared.order = Some("what?".to_owned());
+    let source = resolve(connection, &declared);
+    sweep(connection, &source);
+    let entries = entries(database);
+    let rows = source.read(connection, &entries).unwrap();
+    assert_eq!(rows[&entries[1].0].payload, r#"{"Id":2,"user":8,"group by":"y?","what?":2,"processed":false}"#);
+    assert!(done(connection, &source, &marks(&entries)).is_empty());
+    let after = database.query(&format!("SELECT {what}, {group} FROM {quoted} ORDER BY {id}"));
+    assert_eq!(after, [[Some("-1".into()), Some(":key?".into())], [Some("-2".into()), Some(":key?".into())]]);
+    let inspection = inspect(connection, "t", &declared).unwrap();
+    assert!(inspection.collect.contains(quoted), "{}", inspection.collect);
+    assert!(!inspection.collect.contains('\u{1}'));
+    declared.table = "x; DROP TABLE soloist_entries".to_owned();
+    let error = TableSource::resolve(connection, "t", &declared).unwrap_err();
+    assert!(error.is_usage() && error.to_string().contains("there is no table"), "{error}");
+}
+
+fn null_flags_wait(database: &TestDatabase) {
+    let store = open(database);
+    let connection = &mut store.work().unwrap();
+    database.sql("CREATE TABLE jobs (id INT PRIMARY KEY, processed BOOLEAN)");
+    database.sql("INSERT INTO jobs VALUES (1, NULL), (2, FALSE), (3, TRUE)");
+    let mut declared = source("jobs", &["id"]);
+    declared.pending = "processed IS NOT TRUE".to_owned();
+    let source = resolve(connection, &declared);
+    sweep(connection, &source);
+    let all = entries(database);
+    assert_eq!(keys(database), ["1", "2"]);
+    assert_eq!(source.read(connection, &all).unwrap()[&all[0].0].payload, r#"{"id":1,"processed":null}"#);
+    assert!(done(connection, &source, &marks(&all)).is_empty());
+    assert_eq!(database.number("SELECT count(*) FROM jobs WHERE processed IS NOT TRUE"), 0);
+}
+
+fn done_failed_and_placeholders(database: &TestDatabase) {
+    let store = open(database);
+    let connection = &mut store.work().unwrap();
+    database
+        .sql(&format!("CREATE TABLE jobs (id INT PRIMARY KEY, {FLAG}, entry BIGINT, tries INT, error VARCHAR(90))"));
+    database.sql("INSERT INTO jobs (id) VALUES (1), (2), (3)");
+    let mut declared = source("jobs", &["id"]);
+    declared.done = Some(WriteBack::Set(
+        "processed = TRUE, entry = :entry_id + :key - :key, tries = :attempt, error = ':key'".into(),
+    ));
+    declared.failed = Some(WriteBack::Set("error = :error, tries = :attempt".to_owned()));
+    let source = resolve(connection, &declared);
+    sweep(connection, &source);
+    let all = entries(database);
+    database.sql("DELETE FROM jobs WHERE id = 3");
+    assert!(
+        done(connection, &source, &marks(&[all[0].clone(), all[2].clone()])).is_empty(),
+        "a row that is gone is fine"
+    );
+    let refused = connection.transaction(|c| source.mark_failed(c, &marks(&all[1..2]))).unwrap();
+    assert!(refused.is_empty());
+    let rows = database.query("SELECT entry, tries, error FROM jobs ORDER BY id");
+    assert_eq!(rows[0], [Some(all[0].0.to_string()), Some("3".into()), Some(":key".into())]);
+    assert_eq!(rows[1], [None, Some("3".into()), Some("it's broken".into())]);
+    assert_eq!(left(database, "jobs"), 1, "a failed row stays pending, and is left out while its entry is there");
+    let before = entries(database);
+    sweep(connection, &source);
+    assert_eq!(entries(database), before);
+    database.sql("UPDATE soloist_entries SET state = 'completed', key_held = 0, finished_at = 1");
+    sweep(connection, &source);
+    assert_eq!(keys(database)[before.len()..], ["2"], "freed, it is collected again");
+}
+
+fn done_may_delete(database: &TestDatabase) {
+    let store = open(database);
+    let connection = &mut store.work().unwrap();
+    database
+        .sql(&format!("CREATE TABLE jobs (id INT PRIMARY KEY, {FLAG}); INSERT INTO jobs (id) VALUES (1), (2), (3)"));
+    let mut declared = source("jobs", &["id"]);
+    declared.done = Some(WriteBack::Delete);
+    let source = resolve(connection, &declared);
+    sweep(connection, &source);
+    assert!(done(connection, &source, &marks(&entries(database)[..2])).is_empty());
+    assert_eq!(database.query("SELECT id FROM jobs"), [[Some("3".to_owned())]]);
+}
+
+fn version_leaves_changed_rows_alone(database: &TestDatabase) {
+    let store = open(database);
+    let connection = &mut store.work().unwrap();
+    let time = match database.backend() {
+        Backend::Postgres => "TIMESTAMPTZ",
+        Backend::Sqlite => "DATETIME",
+        _ => "DATETIME(6)",
+    };
+    database.sql(&format!("CREATE TABLE jobs (id INT PRIMARY KEY, updated_at {time}, {FLAG})"));
+    database.sql("INSERT INTO jobs (id, updated_at) VALUES (1, '2026-01-01 00:00:00.123456'), (2, NULL), (3, NULL)");
+    let mut declared = source("jobs", &["id"]);
+    declared.version = Some("updated_at".to_owned());
+    let source = resolve(connection, &declared);
+    sweep(connection, &source);
+    let all = entries(database);
+    let rows = source.read(connection, &all).unwrap();
+    database.sql("UPDATE jobs SET updated_at = '2026-01-02 00:00:00' WHERE id = 3");
+    let marks: Vec<_> =
+        all.iter().map(|(id, key)| Mark { version: rows[id].version.clone(), ..mark(*id, key) }).collect();
+    assert!(done(connection, &source, &marks).is_empty());
+    assert_eq!(database.query("SELECT id FROM jobs WHERE processed = FALSE"), [[Some("3".to_owned())]]);
+}
+
+fn refused_rows_are_found(database: &TestDatabase) {
+    let store = open(database);
+    let connection = &mut store.work().unwrap();
+    database.sql(&format!("CREATE TABLE jobs (id INT PRIMARY KEY, {FLAG}, CHECK (id <> 3 OR processed = FALSE))"));
+    database.sql("INSERT INTO jobs (id) VALUES (1), (2), (3), (4)");
+    let source = resolve(connection, &source("jobs", &["id"]));
+    sweep(connection, &source);
+    let all = entries(database);
+    let refused = done(connection, &source, &marks(&all));
+    assert_eq!(refused.len(), 1, "{refused:?}");
+    assert_eq!(refused[0].0, all[2].0);
+    let words = &refused[0].1;
+    assert!(words.contains("row 3 of jobs") && words.to_lowercase().contains("constraint"), "{words}");
+    assert_eq!(database.query("SELECT id FROM jobs WHERE processed = FALSE"), [[Some("3".to_owned())]]);
+}
+
+fn still_pending_is_refused(database: &TestDatabase) {
+    let store = open(database);
+    let connection = &mut store.work().unwrap();
+    database.sql(&format!("CREATE TABLE jobs (id INT PRIMARY KEY, {FLAG}, hits INT DEFAULT 0)"));
+    database.sql("INSERT INTO jobs (id) VALUES (1), (2)");
+    let mut declared = source("jobs", &["id"]);
+    declared.done = Some(WriteBack::Set("hits = hits + 1, processed = (id = 1)".to_owned()));
+    let source = resolve(connection, &declared);
+    sweep(connection, &source);
+    let all = entries(database);
+    let refused = done(connection, &source, &marks(&all));
+    assert_eq!(refused.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [all[1].0]);
+    assert!(refused[0].1.contains("still meets `pending`"), "{refused:?}");
+    let hits: Vec<_> = database.query("SELECT hits FROM jobs ORDER BY id").concat();
+    assert_eq!(hits, [Some("1".to_owned()), Some("0".to_owned())], "what the refused one wrote is undone");
+}
+
+fn order_with_nulls(database: &TestDatabase) {
+    let store = open(database);
+    let connection = &mut store.work().unwrap();
+    database.sql(&format!("CREATE TABLE jobs (id INT PRIMARY KEY, rank_at INT, {FLAG})"));
+    database.sql("INSERT INTO jobs (id, rank_at) VALUES (1, 5), (2, NULL), (3, 4), (4, 5), (5, NULL), (6, 1)");
+    let mut declared = source("jobs", &["id"]);
+    declared.order = Some("rank_at".to_owned());
+    let source = resolve(connection, &declared);
+    sweeps::request(connection, "t").unwrap();
+    // One row at a time, so that each position is tried.
+    for alive in 1..=20 {
+        match sweeps::step(connection, &source, "t", NODE, LEASE, alive.min(entries(database).len() + 1)).unwrap() {
+            Step::Collected(_) => {}
+            step => {
+                assert_eq!(step, Step::Passed);
+                break;
+            }
+        }
+    }
+    assert_eq!(keys(database), ["6", "3", "1", "4", "2", "5"]);
+}
+
+fn ahead_bounds_what_is_alive(database: &TestDatabase) {
+    let store = open(database);
+    let connection = &mut store.work().unwrap();
+    database.sql(&format!(
+        "CREATE TABLE jobs (id INT PRIMARY KEY, {FLAG}); INSERT INTO jobs (id) VALUES (1), (2), (3), (4), (5)"
+    ));
+    let source = resolve(connection, &source("jobs", &["id"]));
+    let id = sweeps::request(connection, "t").unwrap();
+    assert_eq!(sweeps::request(connection, "t").unwrap(), id, "one that has not started is taken again");
+    let mut step = |ahead| sweeps::step(connection, &source, "t", NODE, LEASE, ahead).unwrap();
+    assert_eq!(step(2), Step::Collected(2));
+    assert_eq!(step(2), Step::Full);
+    database.sql("UPDATE soloist_entries SET state = 'running', node_id = 1 WHERE dedupe_key = '1'");
+    assert_eq!(step(2), Step::Full);
+    database
+        .sql("UPDATE soloist_entries SET state = 'completed', key_held = 0, finished_at = 1 WHERE dedupe_key = '1'");
+    assert_eq!(step(2), Step::Collected(1));
+    assert_eq!(keys(database), ["1", "2", "3"], "a row that is behind is not passed again");
+    assert_eq!(step(9), Step::Collected(2));
+    assert_eq!(step(9), Step::Passed);
+    database.sql("UPDATE soloist_entries SET state = 'completed', key_held = 0, finished_at = 1");
+    assert_eq!(step(9), Step::Over);
+    assert_eq!(step(9), Step::Nothing);
+    assert!(sweeps::is_over(connection, id).unwrap());
+    assert_ne!(sweeps::request(connection, "t").unwrap(), id);
+}
+
+fn a_dead_nodes_sweep_is_taken_over(database: &TestDatabase) {
+    let store = open(database);
+    let connection = &mut store.work().unwrap();
+    database
+        .sql(&format!("CREATE TABLE jobs (id INT PRIMARY KEY, {FLAG}); INSERT INTO jobs (id) VALUES (1), (2), (3)"));
+    let source = resolve(connection, &source("jobs", &["id"]));
+    sweeps::request(connection, "t").unwrap();
+    let mut step = |node, ahead| sweeps::step(connection, &source, "t", node, LEASE, ahead).unwrap();
+    assert_eq!(step(1, 2), Step::Collected(2));
+    assert_eq!(step(2, 9), Step::HeldByAnother);
+    database.sql("UPDATE soloist_sweeps SET lease_until = 1");
+    assert_eq!(step(2, 9), Step::Collected(1));
+    assert_eq!(step(1, 9), Step::Passed, "the first comes back and does no harm");
+    assert_eq!(keys(database), ["1", "2", "3"]);
+    assert_eq!(database.number("SELECT collected FROM soloist_sweeps"), 3);
+}
+
+fn failing_sweeps_say_so(database: &TestDatabase) {
+    let store = open(database);
+    let connection = &mut store.work().unwrap();
+    database.sql(&format!("CREATE TABLE jobs (id INT PRIMARY KEY, {FLAG}); INSERT INTO jobs (id) VALUES (1)"));
+    let mut declared = source("jobs", &["id"]);
+    declared.pending = "proccessed = FALSE".to_owned();
+    let broken = resolve(connection, &declared);
+    sweeps::request(connection, "t").unwrap();
+    let error = sweeps::step(connection, &broken, "t", NODE, LEASE, 9).unwrap_err();
+    assert!(error.to_string().contains("proccessed"), "{error}");
+    let kept = sweeps::oldest_open(connection, "t").unwrap().unwrap();
+    assert_eq!(kept.error, Some(error.to_string()));
+    assert!(kept.failed_since.is_some());
+    declared.pending = "processed = FALSE".to_owned();
+    let mended = resolve(connection, &declared);
+    assert_eq!(sweeps::step(connection, &mended, "t", NODE, LEASE, 9).unwrap(), Step::Collected(1));
+    let kept = sweeps::oldest_open(connection, "t").unwrap().unwrap();
+    assert_eq!((kept.error, kept.failed_since, kept.collected), (None, None, 1));
+}
+
+fn every_is_once_over_all_nodes(database: &TestDatabase) {
+    let store = open(database);
+    let asked: Vec<_> = std::thread::scope(|scope| {
+        let ask = || sweeps::request_due(&mut store.work().unwrap(), "t", Duration::from_secs(60)).unwrap();
+        let threads: Vec<_> = (0..3).map(|_| scope.spawn(ask)).collect();
+        threads.into_iter().filter_map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    let connection = &mut store.work().unwrap();
+    assert_eq!(sweeps::request_due(connection, "t", Duration::from_secs(60)).unwrap(), None);
+    database.sql("UPDATE soloist_tasks SET next_sweep_at = 1");
+    assert_eq!(sweeps::request_due(connection, "t", Duration::from_secs(60)).unwrap(), Some(asked[0]));
+}
+
+fn mistakes_are_named(database: &TestDatabase) {
+    let store = open(database);
+    let connection = &mut store.work().unwrap();
+    database.sql(&format!("CREATE TABLE images (id INT PRIMARY KEY, path VARCHAR(90), made DATE, {FLAG})"));
+    let good = source("images", &["id"]);
+    let mut says = |source: Source, words: &[&str]| {
+        let error = TableSource::resolve(connection, "thumbnail", &source).unwrap_err();
+        assert!(error.is_usage(), "{error}");
+        for word in words {
+            assert!(error.to_string().contains(word), "{word} in: {error}");
+        }
+    };
+    says(Source { table: "image".into(), ..good.clone() }, &["tasks.thumbnail.source.table", "did you mean images?"]);
+    says(source("images", &["idd"]), &["source.key", "no column idd", "did you mean id?"]);
+    says(source("images", &["path"]), &["(path) is no primary or unique key of images", "(id)"]);
+    says(source("images", &["made"]), &["source.key", "made of images", "integers, texts or UUIDs"]);
+    says(Source { version: Some("nope".into()), ..good.clone() }, &["source.version", "no column nope"]);
+    says(Source { columns: Some(vec!["paht".into()]), ..good.clone() }, &["source.columns", "did you mean path?"]);
+    let set = Some(WriteBack::Set("processed = :nope".into()));
+    says(Source { done: set, ..good }, &["source.done", ":nope is not known", ":key, :entry_id, :attempt, :error"]);
+}
+
+fn columns_become_json(database: &TestDatabase) {
+    let store = open(database);
+    let connection = &mut store.work().unwrap();
+    let (columns, values) = match database.backend() {
+        Backend::Sqlite => (
+            "big BIGINT, cost DECIMAL, part REAL, made DATETIME, day DATE, extra JSON, raw BLOB, note TEXT",
+            "9223372036854775807, 12, 0.1, '2026-01-02 03:04:05', '2026-01-02', '{\"a\": 1.50}', X'00ff', 'ü\"\\'",
+        ),
+        Backend::Postgres => (
+            "big BIGINT, cost NUMERIC, part FLOAT, made TIMESTAMP, day DATE, extra JSON, raw BYTEA, note TEXT, \
+             at TIMESTAMPTZ, never TIMESTAMP, bits REAL",
+            "9223372036854775807, 12345678901234567890.10, 0.1, '2026-01-02 03:04:05', '2026-01-02', '{\"a\": 1.50}', \
+             '\\x00ff', 'ü\"\\', '2026-01-02 03:04:05.5+02', 'infinity', 'NaN'",
+        ),
+        _ => (
+            "big BIGINT, cost DECIMAL(30,2), part DOUBLE, made DATETIME, day DATE, extra JSON, raw BLOB, note TEXT, \
+             at TIMESTAMP(6) NULL, huge BIGINT UNSIGNED, few INT(5) ZEROFILL, flag TINYINT(1)",
+            "9223372036854775807, 12345678901234567890.10, 0.1, '2026-01-02 03:04:05', '2026-01-02', '{\"a\": 1.50}', \
+             X'00ff', 'ü\"\\\\', FROM_UNIXTIME(1767323045.5), 18446744073709551615, 7, 1",
+        ),
+    };
+    database.sql(&format!("CREATE TABLE jobs (id INT PRIMARY KEY, {columns}, {FLAG})"));
+    database.sql(&format!("INSERT INTO jobs VALUES (1, {values}, FALSE)"));
+    let source = resolve(connection, &source("jobs", &["id"]));
+    let rows = source.read(connection, &[(5, "1".to_owned()), (6, "2".to_owned()), (7, "x".to_owned())]).unwrap();
+    assert_eq!(rows.len(), 1);
+    let payload = &rows[&5].payload;
+    let parsed: BTreeMap<String, Box<serde_json::value::RawValue>> = serde_json::from_str(payload).unwrap();
+    let value = |name: &str| parsed[name].get().to_owned();
+    assert_eq!(value("big"), "9223372036854775807");
+    assert_eq!(value("part"), "0.1");
+    assert_eq!(value("made"), "\"2026-01-02T03:04:05Z\"");
+    assert_eq!(value("day"), "\"2026-01-02\"");
+    assert_eq!(value("raw"), "\"AP8=\"");
+    assert_eq!(value("note"), r#""ü\"\\""#);
+    assert_eq!(value("processed"), "false");
+    assert!(value("extra").starts_with("{\"a\": 1.5"), "{payload}");
+    if database.backend() == Backend::Sqlite {
+        return assert_eq!(value("cost"), "12");
+    }
+    assert_eq!(value("cost"), "12345678901234567890.10");
+    if database.backend() == Backend::Postgres {
+        assert_eq!(value("at"), "\"2026-01-02T01:04:05.5Z\"");
+        assert_eq!((value("never"), value("bits")), ("\"infinity\"".into(), "\"NaN\"".into()));
+    } else {
+        assert_eq!(value("at"), "\"2026-01-02T03:04:05.5Z\"");
+        assert_eq!(
+            (value("huge"), value("few"), value("flag")),
+            ("18446744073709551615".into(), "7".into(), "true".into())
+        );
+    }
+}
+
+fn check_looks_and_changes_nothing(database: &TestDatabase) {
+    let store = open(database);
+    let connection = &mut store.work().unwrap();
+    database.sql(&format!("CREATE TABLE jobs (id INT PRIMARY KEY, secret INT, {FLAG}, state INT DEFAULT 0)"));
+    database.sql("INSERT INTO jobs (id, processed) VALUES (1, TRUE), (2, FALSE), (3, FALSE)");
+    let mut declared = source("jobs", &["id"]);
+    declared.columns = Some(vec!["id".to_owned()]);
+    declared.failed = Some(WriteBack::Set("nope = 1".to_owned()));
+    let before = database.query("SELECT * FROM jobs ORDER BY id");
+    let told = inspect(connection, "t", &declared).unwrap();
+    assert_eq!((told.pending, told.rows, told.columns.clone()), (2, 3, vec!["id".to_owned()]));
+    assert_eq!(told.done_trial, Trial::Passed("2".to_owned()));
+    assert!(matches!(&told.failed_trial, Trial::Refused(words) if words.contains("nope")), "{told:?}");
+    assert!(!told.indexed, "no index serves it");
+    assert!(told.done.unwrap().contains("processed = TRUE"));
+    assert_eq!(database.query("SELECT * FROM jobs ORDER BY id"), before);
+    assert_eq!(database.number("SELECT count(*) FROM soloist_entries"), 0);
+    database.sql(match database.backend() {
+        Backend::MariaDb | Backend::MySql => "CREATE INDEX waits ON jobs (processed, id)",
+        _ => "CREATE INDEX waits ON jobs (id) WHERE processed = FALSE",
+    });
+    assert!(inspect(connection, "t", &declared).unwrap().indexed);
+    declared.pending = "nope = 1".to_owned();
+    let error = inspect(connection, "t", &declared).unwrap_err();
+    assert!(error.is_usage() && error.to_string().starts_with("tasks.t.source.pending: "), "{error}");
+}
+
+/// Fills a table with numbered rows.
+fn fill(database: &TestDatabase, rows: usize) {
+    database.sql(&format!("CREATE TABLE jobs (id BIGINT PRIMARY KEY, {FLAG})"));
+    let numbers = format!("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {rows})");
+    database.sql(&match database.backend() {
+        Backend::Postgres => format!("INSERT INTO jobs (id) SELECT generate_series(1, {rows})"),
+        Backend::Sqlite => format!("{numbers} INSERT INTO jobs (id) SELECT i FROM n"),
+        Backend::MariaDb => format!("INSERT INTO jobs (id) SELECT seq FROM seq_1_to_{rows}"),
+        Backend::MySql => {
+            format!("SET cte_max_recursion_depth = {rows}; INSERT INTO jobs (id) {numbers} SELECT i FROM n")
+        }
+    });
+}
+
+fn many_rows_pass_steadily(database: &TestDatabase) {
+    const ROWS: usize = 100_000;
+    let store = open(database);
+    let connection = &mut store.work().unwrap();
+    fill(database, ROWS);
+    let source = resolve(connection, &source("jobs", &["id"]));
+    sweeps::request(connection, "t").unwrap();
+    let mut spans = Vec::new();
+    let mut collected = 0;
+    while collected < ROWS {
+        let start = Instant::now();
+        match sweeps::step(connection, &source, "t", NODE, LEASE, 10_000).unwrap() {
+            Step::Collected(made) => {
+                collected += made;
+                spans.push(start.elapsed());
+            }
+            // As if they had been worked.
+            Step::Full => database.sql(
+                "UPDATE soloist_entries SET state = 'completed', key_held = 0, finished_at = 1 WHERE state = 'pending'",
+            ),
+            step => panic!("{step:?} after {collected}"),
+        }
+    }
+    assert_eq!(database.number("SELECT count(DISTINCT dedupe_key) FROM soloist_entries"), 100_000);
+    let tenth = spans.len() / 10;
+    let median = |spans: &[Duration]| {
+        let mut spans = spans.to_vec();
+        spans.sort();
+        spans[spans.len() / 2]
+    };
+    let (first, last) = (median(&spans[..tenth]), median(&spans[spans.len() - tenth..]));
+    println!("{} steps; median of the first tenth {first:?}, of the last {last:?}", spans.len());
+    assert!(last < first * 4 + Duration::from_millis(20), "{first:?} at first, {last:?} at last");
+}
+
+/// No scan and no sort of the table, behind a position in the middle of it.
+fn collecting_goes_by_index(database: &TestDatabase) {
+    let store = open(database);
+    let connection = &mut store.work().unwrap();
+    fill(database, 20_000);
+    database.sql(
+        if database.backend() == Backend::Sqlite { "ANALYZE" } else { "ANALYZE TABLE jobs" }
+            .replace(if database.backend() == Backend::Postgres { "ANALYZE TABLE" } else { "\0" }, "ANALYZE")
+            .as_str(),
+    );
+    let told = inspect(connection, "t", &source("jobs", &["id"])).unwrap();
+    let behind = told.collect.replace(" ORDER BY", " AND id > 10000 ORDER BY").replace("LIMIT ?", "LIMIT 1000");
+    for sql in [told.collect.replace("LIMIT ?", "LIMIT 1000"), behind] {
+        match database.backend() {
+            Backend::Sqlite => {
+                let plan: Vec<_> =
+                    database.query(&format!("EXPLAIN QUERY PLAN {sql}")).concat().into_iter().flatten().collect();
+                let plan = plan.join("\n");
+                assert!(plan.contains("SEARCH jobs USING INTEGER PRIMARY KEY") && !plan.contains("B-TREE"), "{plan}");
+            }
+            Backend::Postgres => {
+                let plan: Vec<_> = database.query(&format!("EXPLAIN {sql}")).concat().into_iter().flatten().collect();
+                let plan = plan.join("\n");
+                assert!(plan.contains("Index Scan using jobs_pkey") && !plan.contains("Sort"), "{plan}");
+            }
+            _ => {
+                let plan = database.query(&format!("EXPLAIN {sql}"));
+                let said: Vec<_> = plan[0].iter().map(|cell| cell.clone().unwrap_or_default()).collect();
+                assert!(said.contains(&"PRIMARY".to_owned()), "{said:?}");
+                assert!(!said.last().unwrap().contains("filesort"), "{said:?}");
+            }
+        }
+    }
+}
