@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use house::{Backend, TestDatabase, on_every_backend};
-use soloist::config::{Database, DatabaseUrl, Secret, Source, WriteBack};
+use soloist::config::{Database, DatabaseUrl, Source, WriteBack};
 use soloist::store::source::{Mark, TableSource, Trial, inspect};
 use soloist::store::sweeps::{self, Step};
 use soloist::store::{Lent, Store, migrate};
@@ -37,21 +37,8 @@ const LEASE: Duration = Duration::from_secs(15);
 const NODE: i64 = 1;
 
 fn open(database: &TestDatabase) -> Store {
-    let url = database.url();
-    let url = match database.backend() {
-        Backend::Sqlite => DatabaseUrl::Sqlite { path: url["sqlite:".len()..].to_owned(), memory: false },
-        Backend::Postgres => DatabaseUrl::Postgres(Secret::from(url)),
-        _ => DatabaseUrl::Mysql(Secret::from(url)),
-    };
-    let database = Database {
-        url,
-        connections: 2,
-        claim: Default::default(),
-        wake: Default::default(),
-        pooler: false,
-        synchronous: Default::default(),
-        keep_firings: Duration::from_secs(60),
-    };
+    let url = DatabaseUrl::parse(&database.url()).unwrap();
+    let database = Database { url, connections: 2, ..Database::default() };
     let store = Store::new(&database, LEASE, 1);
     migrate::up(&mut store.work().unwrap()).unwrap();
     store
@@ -630,7 +617,7 @@ fn collecting_goes_by_index(database: &TestDatabase) {
                 let plan: Vec<_> =
                     database.query(&format!("EXPLAIN QUERY PLAN {sql}")).concat().into_iter().flatten().collect();
                 let plan = plan.join("\n");
-                assert!(plan.contains("SEARCH jobs USING INTEGER PRIMARY KEY") && !plan.contains("B-TREE"), "{plan}");
+                assert!(plan.contains("SEARCH jobs") && !plan.contains("B-TREE"), "{plan}");
             }
             Backend::Postgres => {
                 let plan: Vec<_> = database.query(&format!("EXPLAIN {sql}")).concat().into_iter().flatten().collect();

@@ -60,7 +60,8 @@ pub fn request(connection: &mut Connection, task: &str) -> Result<i64> {
 pub fn request_due(connection: &mut Connection, task: &str, every: Duration) -> Result<Option<i64>> {
     let dialect = connection.dialect();
     // Read first: most calls end here, and write nothing.
-    let state = "SELECT CASE WHEN next_sweep_at > {now} THEN 1 ELSE 2 END AS n FROM soloist_tasks WHERE name = ?";
+    let state = "SELECT count(*) + count(CASE WHEN next_sweep_at > {now} THEN NULL ELSE 1 END) AS n \
+                 FROM soloist_tasks WHERE name = ?";
     match connection.number(Statement::new(dialect.sql(state)).bind(task))? {
         1 => return Ok(None),
         2 => {}

@@ -135,9 +135,6 @@ impl Looking<'_> {
 }
 
 /// "; did you mean …?", if a name is near enough.
-fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> String {
-    let wanted_lower = wanted.to_lowercase();
-    let near = names.map(|name| (strsim::jaro_winkler(&wanted_lower, &name.to_lowercase()), name));
-    let best = near.filter(|(score, _)| *score > 0.8).max_by(|(one, _), (other, _)| one.total_cmp(other));
-    best.map(|(_, name)| format!("; did you mean {name}?")).unwrap_or_default()
+fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    config::nearest::nearest(wanted, names).map(|name| format!("; did you mean {name}?")).unwrap_or_default()
 }

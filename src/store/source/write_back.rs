@@ -15,7 +15,7 @@ pub struct Mark {
     /// Its key.
     pub key: String,
     /// The attempt that ended it.
-    pub attempt: i64,
+    pub attempt: i32,
     /// The row's version as the handler got it.
     pub version: Option<String>,
     /// What went wrong.

@@ -25,11 +25,9 @@ pub(super) fn table(
         return Ok(None);
     }
     // MariaDB's JSON is a text with this check; MySQL's table of checks has no such column and refuses.
-    let sql = format!(
-        "SELECT CAST(check_clause AS CHAR) AS name, '' AS said FROM information_schema.check_constraints \
-         WHERE constraint_schema = COALESCE(?, database()) AND table_name = ?"
-    );
-    let checks: Vec<Said> = connection.load(asked(sql)).unwrap_or_default();
+    let sql = "SELECT CAST(check_clause AS CHAR) AS name, '' AS said FROM information_schema.check_constraints \
+               WHERE constraint_schema = COALESCE(?, database()) AND table_name = ?";
+    let checks: Vec<Said> = connection.load(asked(sql.to_owned())).unwrap_or_default();
     let is_json = |column: &str| {
         let clause = format!("json_valid({})", Dialect::Mysql.quote(column));
         checks.iter().any(|check| check.name == clause)
@@ -118,7 +116,8 @@ pub(super) fn exact(column: &Column) -> String {
         }
         Kind::Integer if column.declared.starts_with("bit") => format!("CAST({name} + 0 AS CHAR)"),
         Kind::Binary => format!("HEX({name})"),
-        _ => format!("CONVERT({name} USING utf8mb4)"),
+        // Not CONVERT … USING: MariaDB would put a JSON text into an array as JSON.
+        _ => format!("CAST({name} AS CHAR CHARACTER SET utf8mb4)"),
     }
 }
 
