@@ -26,5 +26,8 @@ pub(super) fn ok(body: &impl Serialize) -> Answer {
 
 /// 204.
 pub(super) fn no_content() -> Answer {
-    Ok(HttpResponse::NoContent().insert_header((header::CACHE_CONTROL, "no-store")).finish())
+    Ok(HttpResponse::NoContent()
+        .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .finish())
 }

@@ -22,8 +22,17 @@ thread_local! {
     static PATIENCE_HERE: Cell<Duration> = const { Cell::new(PATIENCE) };
 }
 
-/// A runtime of the connection's own; with a timer, so that waits can end.
-pub struct OwnRuntime(tokio::runtime::Runtime);
+/// A runtime of the connection's own; with a timer, so that waits can end. There until it is dropped.
+pub struct OwnRuntime(Option<tokio::runtime::Runtime>);
+
+/// Without waiting: the last owner of a connection may be a thread that runs a runtime itself, where waiting panics.
+impl Drop for OwnRuntime {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
 
 /// The server did not answer in time.
 struct Silent;
@@ -31,9 +40,10 @@ struct Silent;
 impl BlockOn for OwnRuntime {
     fn block_on<F: Future>(&self, answer: F) -> F::Output {
         let patience = PATIENCE_HERE.get();
-        match self.0.block_on(async { tokio::time::timeout(patience, answer).await }) {
-            Ok(output) => output,
-            Err(_) => resume_unwind(Box::new(Silent)),
+        let answered = self.0.as_ref().map(|own| own.block_on(async { tokio::time::timeout(patience, answer).await }));
+        match answered {
+            Some(Ok(output)) => output,
+            Some(Err(_)) | None => resume_unwind(Box::new(Silent)),
         }
     }
 
@@ -41,7 +51,7 @@ impl BlockOn for OwnRuntime {
     #[allow(clippy::expect_used)]
     fn get_runtime() -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        Self(runtime.expect("the system has no event queue for a database connection"))
+        Self(Some(runtime.expect("the system has no event queue for a database connection")))
     }
 }
 

@@ -24,7 +24,7 @@ const ROUTES: [(&str, &str, Role, &str); 11] = [
 
 fn every_route_asks_for_its_role(database: &TestDatabase) {
     let api = Api::start(database);
-    for (method, path, least, body) in ROUTES {
+    for (method, path, _, body) in ROUTES {
         let path = format!("/api/v1{path}");
         let response = api.send(method, &path, &[], body);
         problem(&response, 401, "unauthenticated");

@@ -7,7 +7,7 @@ use super::server::{ADMIN, Api, problem};
 
 on_every_backend!(strange_content_is_taken_as_it_is_or_refused_by_name);
 
-fn field<'a>(document: &'a Value) -> &'a str {
+fn field(document: &Value) -> &str {
     document["field"].as_str().unwrap_or_default()
 }
 

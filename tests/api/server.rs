@@ -32,7 +32,6 @@ pub struct Api {
     pub port: u16,
     pub tokens: Tokens,
     pub readiness: Arc<Readiness>,
-    pub store: Store,
     wakes: Arc<AtomicUsize>,
     handle: ServerHandle,
     thread: Option<JoinHandle<()>>,
@@ -73,7 +72,7 @@ impl Api {
         let wakes = Arc::new(AtomicUsize::new(0));
         let counted = wakes.clone();
         let state = Arc::new(ApiState {
-            store: store.clone(),
+            store,
             tokens: tokens.clone(),
             show_payload,
             readiness: readiness.clone(),
@@ -97,7 +96,7 @@ impl Api {
             });
         });
         let (port, handle) = receive.recv().unwrap();
-        Self { port, tokens, readiness, store, wakes, handle, thread: Some(thread) }
+        Self { port, tokens, readiness, wakes, handle, thread: Some(thread) }
     }
 
     /// How often a write has told the node to look.
