@@ -103,6 +103,18 @@ impl Error {
         self.kind == Kind::Refused
     }
 
+    /// A stable word for programs.
+    pub fn code(&self) -> &'static str {
+        match self.kind {
+            Kind::Usage => "usage",
+            Kind::Transient => "transient",
+            Kind::Conflict => "conflict",
+            Kind::NotFound => "not_found",
+            Kind::Refused => "refused",
+            Kind::Internal => "internal",
+        }
+    }
+
     /// The exit code of a command that ends with this error.
     pub fn exit_code(&self) -> u8 {
         if self.is_usage() { 2 } else { 1 }

@@ -1,10 +1,12 @@
 //! Soloist: schedules fire once and entries are claimed once, over many processes, with nothing but the database.
 
+pub mod cli;
 pub mod config;
 pub mod error;
 pub mod handler;
 pub mod http;
 pub mod model;
+pub mod problems;
 pub mod store;
 pub mod testing;
 

@@ -1,3 +1,5 @@
 //! The `soloist` command.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    soloist::cli::main()
+}

@@ -13,6 +13,7 @@ pub mod holds;
 pub mod migrate;
 #[cfg(feature = "mysql")]
 mod mysql_connection;
+pub mod node_list;
 pub mod nodes;
 pub mod outside;
 mod pool;
@@ -22,6 +23,7 @@ pub mod settle;
 mod setup;
 pub mod source;
 pub mod statement;
+pub mod status;
 pub mod sweeps;
 pub mod tasks;
 

@@ -25,6 +25,15 @@ struct Id {
 ///
 /// A key that another entry holds is a conflict with [`Error::entry_id`]; then none is accepted.
 pub fn insert(connection: &mut Connection, entries: &[NewEntry]) -> Result<Vec<i64>> {
+    insert_watched(connection, entries, |_| {})
+}
+
+/// The same; `watch` hears how many rows stand in the transaction so far.
+pub fn insert_watched(
+    connection: &mut Connection,
+    entries: &[NewEntry],
+    mut watch: impl FnMut(usize),
+) -> Result<Vec<i64>> {
     for (position, entry) in entries.iter().enumerate() {
         entry.check().map_err(|error| named(position, entries.len(), error.into()))?;
     }
@@ -35,6 +44,7 @@ pub fn insert(connection: &mut Connection, entries: &[NewEntry]) -> Result<Vec<i
             let mut ids = Vec::with_capacity(entries.len());
             for chunk in entries.chunks(CHUNK) {
                 insert_chunk(connection, chunk, &mut ids)?;
+                watch(ids.len());
             }
             Ok(ids)
         });

@@ -7,6 +7,7 @@ use diesel::QueryableByName;
 use diesel::sql_types::Text;
 use serde::{Deserialize, Serialize};
 
+use crate::config::nearest;
 use crate::config::{Dedupe, HandlerKind, Task};
 use crate::error::Result;
 use crate::model::{Backoff, Keep};
@@ -125,9 +126,7 @@ impl Declared {
 
     /// The declared name that is most like this one, if one is like it.
     pub fn nearest(&self, name: &str) -> Option<&str> {
-        let likeness = |known: &&str| strsim::damerau_levenshtein(known, name);
-        let nearest = self.tasks.keys().map(String::as_str).min_by_key(likeness)?;
-        (likeness(&nearest) <= (name.chars().count() / 3).max(1)).then_some(nearest)
+        nearest::nearest(name, self.tasks.keys().map(String::as_str))
     }
 }
 

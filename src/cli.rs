@@ -1,0 +1,121 @@
+//! The command line: what may be typed, and which module answers it. Each command has a file of its own.
+//!
+//! Commands speak to the database, not to a node. Exit codes: 0 done, 1 failed while running, 2 wrong usage or
+//! configuration.
+
+mod ask;
+mod enqueue;
+mod entries;
+mod init;
+mod migrate;
+mod output;
+mod status;
+mod table;
+mod tasks;
+mod time_text;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::error::Result;
+use ask::Asked;
+
+/// Work that must happen once, on one of many processes, with nothing but your database.
+#[derive(Debug, Parser)]
+#[command(name = "soloist", version, propagate_version = true, max_term_width = 100)]
+struct Cli {
+    /// The configuration; without one DATABASE_URL, else sqlite:soloist.db
+    #[arg(long, global = true, value_name = "FILE", env = "SOLOIST_CONFIG", help_heading = "Everywhere")]
+    config: Option<PathBuf>,
+    /// Print results as JSON
+    #[arg(long, global = true, help_heading = "Everywhere")]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Write a commented soloist.toml
+    Init(init::Init),
+    /// Make or change Soloist's tables
+    Migrate(migrate::Migrate),
+    /// Accept an entry, or one for each line
+    Enqueue(enqueue::Enqueue),
+    /// See and steer entries
+    #[command(subcommand)]
+    Entries(entries::Entries),
+    /// See and steer tasks
+    #[command(subcommand)]
+    Tasks(tasks::Tasks),
+    /// What is wrong, and how the tasks stand
+    Status(status::Status),
+}
+
+const FIRST_WORDS: &str = "\
+Soloist makes each schedule fire once and each row be processed once, however
+many processes run, with nothing but the database that you have already.
+
+  soloist init       write a commented soloist.toml
+  soloist migrate    make Soloist's tables in your database
+  soloist enqueue    hand over work: soloist enqueue mail --payload '{\"to\": 7}'
+  soloist entries    see what became of it, retry, cancel, delete
+  soloist tasks      see, trigger, pause and resume what is declared
+  soloist status     what is wrong, in sentences, and how the tasks stand
+
+All commands: soloist --help
+Of one: soloist help COMMAND";
+
+/// Runs the command that was typed.
+pub fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    if arguments.len() < 2 {
+        eprintln!("{FIRST_WORDS}");
+        return ExitCode::from(2);
+    }
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Its words go to a terminal that may be gone.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    let asked = Asked { config: cli.config, json: cli.json };
+    match run(&asked, cli.command) {
+        Ok(code) => code,
+        Err(error) => {
+            output::error(&asked, &error);
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn run(asked: &Asked, command: Command) -> Result<ExitCode> {
+    match command {
+        Command::Init(command) => command.run(asked),
+        Command::Migrate(command) => command.run(asked),
+        Command::Enqueue(command) => command.run(asked),
+        Command::Entries(command) => command.run(asked),
+        Command::Tasks(command) => command.run(asked),
+        Command::Status(command) => command.run(asked),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_arguments_hold_together() {
+        super::Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_first_words_are_twelve_lines() {
+        assert_eq!(super::FIRST_WORDS.lines().count(), 12);
+    }
+}

@@ -1,0 +1,58 @@
+//! How a command comes to its configuration and its database.
+
+use std::path::{Path, PathBuf};
+
+use crate::config::{Config, DatabaseUrl, Purpose};
+use crate::error::{Error, Result};
+use crate::store::migrate::{self, Schema};
+use crate::store::{Lent, Store};
+
+/// What was typed before or after any command.
+#[derive(Debug, Clone)]
+pub(super) struct Asked {
+    /// `--config`
+    pub config: Option<PathBuf>,
+    /// `--json`
+    pub json: bool,
+}
+
+impl Asked {
+    /// The configuration, for a command that only speaks to the database.
+    pub(super) fn config(&self) -> Result<Config> {
+        let file = self.config.as_deref();
+        Config::load(file, Purpose::Ask).map_err(|errors| Error::usage(errors.render(false, "nothing was done")))
+    }
+
+    /// The database, whatever its schema.
+    pub(super) fn store(&self) -> Result<Store> {
+        let config = self.config()?;
+        Ok(Store::new(&config.database, config.node.lease, 1))
+    }
+
+    /// A connection to a database that has Soloist's tables, all of them.
+    pub(super) fn connect(&self) -> Result<Lent> {
+        let store = self.store()?;
+        if let DatabaseUrl::Sqlite { path, memory: false } = &store.database.url
+            && !path.starts_with("file:")
+            && !Path::new(path).exists()
+        {
+            // To open it would make it.
+            return Err(Error::usage(format!("there is no database at {path}; to make it: soloist migrate")));
+        }
+        let mut connection = store.work()?;
+        if migrate::schema(&mut connection)? == Schema::Old {
+            let place = store.database.url.describe();
+            let message = format!("{place} lacks tables of Soloist; to make them: soloist migrate");
+            return Err(Error::usage(message));
+        }
+        Ok(connection)
+    }
+}
+
+/// Who sits at this terminal, for the record.
+pub(super) fn who() -> String {
+    ["USER", "LOGNAME"]
+        .into_iter()
+        .find_map(|name| std::env::var(name).ok().filter(|user| !user.is_empty()))
+        .unwrap_or_else(|| "cli".to_owned())
+}

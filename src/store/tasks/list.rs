@@ -1,0 +1,164 @@
+//! Lists tasks: what living nodes declare, what has entries, what is paused or held.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use diesel::QueryableByName;
+use diesel::sql_types::{BigInt, Nullable, Text};
+use serde::Serialize;
+
+use super::counts::{self, Counts};
+use super::declared::{self, Declared};
+use crate::error::Result;
+use crate::model::entry;
+use crate::model::time::{Micros, SECOND};
+use crate::store::connection::Connection;
+use crate::store::statement::Statement;
+
+/// A task as people see it. Completed and failed are of the last 24 h.
+#[derive(Debug, Clone, Serialize)]
+pub struct TaskShape {
+    /// Its name.
+    pub name: String,
+    /// `http`, `command`, `sql`, `pull`; nothing if no living node declares it.
+    pub handler: Option<String>,
+    /// True if its entries are rows of a user's table.
+    pub source: bool,
+    /// The living nodes that declare it.
+    pub declared_by: Vec<String>,
+    /// Entries at once on one node.
+    pub concurrency: Option<i64>,
+    /// Attempts before an entry fails.
+    pub max_attempts: i32,
+    /// Who paused it, if it is paused.
+    pub paused: Option<Paused>,
+    /// Entries that wait, due or not.
+    pub pending: i64,
+    /// Entries that could start now.
+    pub due: i64,
+    /// Entries that run.
+    pub running: i64,
+    /// Entries that completed.
+    pub completed: i64,
+    /// Entries that failed for good.
+    pub failed: i64,
+    /// Completions a second, over the last 5 min.
+    pub rate_per_s: f64,
+    /// How long the oldest due entry has waited.
+    pub oldest_due_age_s: Option<f64>,
+    /// Why its host is not called, if it is held back.
+    pub held: Option<Held>,
+}
+
+/// Who paused a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Paused {
+    /// The person or token.
+    pub by: String,
+    /// When.
+    #[serde(serialize_with = "entry::required_time")]
+    pub since: Micros,
+    /// Why, if a reason was given.
+    pub reason: Option<String>,
+}
+
+/// Why a task is held back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Held {
+    /// When its host first refused.
+    #[serde(serialize_with = "entry::required_time")]
+    pub since: Micros,
+    /// In the host's or the system's own words.
+    pub reason: String,
+    /// When it is asked again.
+    #[serde(serialize_with = "entry::optional_time")]
+    pub next_probe_at: Option<Micros>,
+}
+
+#[derive(QueryableByName)]
+struct Kept {
+    #[diesel(sql_type = Text)]
+    name: String,
+    #[diesel(sql_type = Nullable<Text>)]
+    paused_by: Option<String>,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    paused_since: Option<i64>,
+    #[diesel(sql_type = Nullable<Text>)]
+    paused_reason: Option<String>,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    held_since: Option<i64>,
+    #[diesel(sql_type = Nullable<Text>)]
+    held_reason: Option<String>,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    next_probe_at: Option<i64>,
+}
+
+/// One task, if a living node declares it, an entry waits for it, or somebody has paused it.
+pub fn get(connection: &mut Connection, name: &str) -> Result<Option<TaskShape>> {
+    Ok(list(connection)?.into_iter().find(|task| task.name == name))
+}
+
+/// All tasks, by name.
+pub fn list(connection: &mut Connection) -> Result<Vec<TaskShape>> {
+    let now = connection.number(Statement::new(connection.dialect().sql("SELECT {now} AS n")))?;
+    let declared = declared::living(connection)?;
+    list_at(connection, &declared, now)
+}
+
+/// All tasks, by name, with ages at an instant.
+pub(in crate::store) fn list_at(
+    connection: &mut Connection,
+    declared: &Declared,
+    now: Micros,
+) -> Result<Vec<TaskShape>> {
+    let mut counts = counts::by_task(connection, now)?;
+    let sql = "SELECT name, paused_by, paused_since, paused_reason, held_since, held_reason, next_probe_at \
+               FROM soloist_tasks";
+    let rows: Vec<Kept> = connection.load(Statement::new(sql))?;
+    let mut kept: BTreeMap<_, _> = rows.into_iter().map(|row| (row.name.clone(), row)).collect();
+    let names: BTreeSet<String> =
+        declared.tasks.keys().chain(counts.keys()).chain(kept.keys()).map(String::to_owned).collect();
+    let mut tasks = Vec::with_capacity(names.len());
+    for name in names {
+        let mut of = counts.remove(&name).unwrap_or_default();
+        counts::ended(connection, &name, now, &mut of)?;
+        let row = kept.remove(&name);
+        tasks.push(shape(name, &of, row, declared, now));
+    }
+    Ok(tasks)
+}
+
+fn shape(name: String, counts: &Counts, kept: Option<Kept>, declared: &Declared, now: Micros) -> TaskShape {
+    let declaration = declared.tasks.get(&name);
+    let (paused, held) = kept.map_or((None, None), |kept| {
+        let paused = kept.paused_since.map(|since| Paused {
+            by: kept.paused_by.unwrap_or_default(),
+            since,
+            reason: kept.paused_reason,
+        });
+        let held = kept.held_since.map(|since| Held {
+            since,
+            reason: kept.held_reason.unwrap_or_default(),
+            next_probe_at: kept.next_probe_at,
+        });
+        (paused, held)
+    });
+    #[allow(clippy::cast_precision_loss)] // shown to a millisecond
+    let seconds = |at: Micros| ((now - at) / 1000).max(0) as f64 / (SECOND / 1000) as f64;
+    TaskShape {
+        handler: declaration.map(|task| task.handler.clone()),
+        source: declaration.is_some_and(|task| task.source),
+        declared_by: declaration.map(|task| task.nodes.clone()).unwrap_or_default(),
+        concurrency: declaration.map(|task| task.concurrency),
+        max_attempts: declared.max_attempts(&name),
+        name,
+        paused,
+        pending: counts.pending,
+        due: counts.due,
+        running: counts.running,
+        completed: counts.completed,
+        failed: counts.failed,
+        rate_per_s: counts.rate_per_s(),
+        oldest_due_age_s: counts.oldest_due_at.map(seconds),
+        held,
+    }
+}
