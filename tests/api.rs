@@ -10,5 +10,9 @@ mod claims;
 mod entries;
 #[path = "api/refusals.rs"]
 mod refusals;
+#[path = "api/rows.rs"]
+mod rows;
 #[path = "api/server.rs"]
 mod server;
+#[path = "api/tasks.rs"]
+mod tasks;

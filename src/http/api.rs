@@ -3,6 +3,7 @@
 mod claims;
 mod entries;
 mod new_entry;
+mod status;
 mod tasks;
 
 use actix_web::middleware::from_fn;
@@ -24,6 +25,13 @@ pub(super) fn routes(service: &mut web::ServiceConfig) {
         .service(resource("/entries/{id}/complete", [post(Admin, claims::complete)]))
         .service(resource("/entries/{id}/fail", [post(Admin, claims::fail)]))
         .service(resource("/entries/{id}/extend", [post(Admin, claims::extend)]))
+        .service(resource("/status", [get(Read, status::show)]))
+        .service(resource("/nodes", [get(Read, status::nodes)]))
+        .service(resource("/tasks", [get(Read, tasks::list)]))
+        .service(resource("/tasks/{task}", [get(Read, tasks::show)]))
+        .service(resource("/tasks/{task}/trigger", [post(Trigger, tasks::trigger)]))
+        .service(resource("/tasks/{task}/pause", [post(Admin, tasks::pause)]))
+        .service(resource("/tasks/{task}/resume", [post(Admin, tasks::resume)]))
         .service(resource("/tasks/{task}/claim", [post(Admin, claims::claim)]))
         .default_service(web::to(nothing_here));
     service.service(api);

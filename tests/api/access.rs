@@ -8,7 +8,14 @@ use super::server::{ADMIN, Api, READ, TRIGGER, problem, token};
 on_every_backend!(every_route_asks_for_its_role, a_payload_is_for_those_who_may_see_it);
 
 /// Every route of the API, the least role, and a body.
-const ROUTES: [(&str, &str, Role, &str); 11] = [
+const ROUTES: [(&str, &str, Role, &str); 18] = [
+    ("GET", "/status", Role::Read, ""),
+    ("GET", "/nodes", Role::Read, ""),
+    ("GET", "/tasks", Role::Read, ""),
+    ("GET", "/tasks/t", Role::Read, ""),
+    ("POST", "/tasks/t/trigger", Role::Trigger, ""),
+    ("POST", "/tasks/t/pause", Role::Admin, ""),
+    ("POST", "/tasks/t/resume", Role::Admin, ""),
     ("POST", "/tasks/p/claim", Role::Admin, "{}"),
     ("GET", "/entries", Role::Read, ""),
     ("POST", "/entries", Role::Trigger, r#"{"task": "t"}"#),

@@ -204,9 +204,9 @@ fn what_is_paused_or_not_for_outside_workers_is_not_handed_out(database: &TestDa
     api.enqueue(r#"{"task": "p", "run_at": "2099-01-01T00:00:00Z"}"#);
     assert!(api.claim("p", "{}").is_empty(), "not due");
     let id = api.enqueue(r#"{"task": "p"}"#);
-    database.sql("INSERT INTO soloist_tasks (name, paused_by, paused_since) VALUES ('p', 'ann', 1)");
+    assert_eq!(api.admin("POST", "/tasks/p/pause", r#"{"reason": "repairs"}"#).status, 200);
     assert!(api.claim("p", "{}").is_empty(), "paused");
-    database.sql("DELETE FROM soloist_tasks");
+    assert_eq!(api.admin("POST", "/tasks/p/resume", "").status, 200);
     assert_eq!(api.claim("p", "{}")[0]["id"], id);
     problem(&api.admin("POST", "/tasks/t/claim", "{}"), 409, "not_a_pull_task");
     let document = problem(&api.admin("POST", "/tasks/slwo/claim", "{}"), 404, "task_not_found");

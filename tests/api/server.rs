@@ -10,9 +10,10 @@ use actix_web::{App, HttpServer};
 use house::{Response, TestDatabase, request};
 use serde_json::Value;
 use soloist::config::{
-    ClaimChoice, Database, DatabaseUrl, NodeRole, Role, Secret, ShowPayload, Synchronous, Token, Wake,
+    ClaimChoice, Database, DatabaseUrl, NodeRole, Role, Secret, ShowPayload, Source, Synchronous, Token, Wake,
 };
 use soloist::http::{ApiState, Readiness, Tokens, routes};
+use soloist::store::source::TableSource;
 use soloist::store::{Store, migrate, nodes};
 
 /// The tokens of the test server, by role.
@@ -20,8 +21,9 @@ pub const READ: &str = "r3ad-token";
 pub const TRIGGER: &str = "tr1gger-token";
 pub const ADMIN: &str = "adm1n-token";
 
-/// What the test server's node declares: `t` is a hook's, `p` and `short` are for outside workers.
-const DECLARED: [(&str, &str); 4] = [
+/// What the test server's node declares: `t` is a hook's, the others are for outside workers.
+const DECLARED: [(&str, &str); 5] = [
+    ("rows", r#"{"handler": "pull", "source": true, "max_attempts": 2, "backoff": {"first_ms": 0, "max_ms": 0}}"#),
     ("t", r#"{"handler": "http"}"#),
     ("thumbnail", r#"{"handler": "http", "max_attempts": 4}"#),
     ("p", r#"{"handler": "pull", "max_attempts": 3, "backoff": {"first_ms": 0, "max_ms": 0}}"#),
@@ -60,12 +62,22 @@ impl Api {
     }
 
     pub fn start_with(database: &TestDatabase, show_payload: ShowPayload) -> Self {
+        Self::start_on(database, show_payload, None)
+    }
+
+    /// With this source for the task `rows`.
+    pub fn start_with_rows(database: &TestDatabase, source: &Source) -> Self {
+        Self::start_on(database, ShowPayload::Read, Some(source))
+    }
+
+    fn start_on(database: &TestDatabase, show_payload: ShowPayload, source: Option<&Source>) -> Self {
         let store = store(database);
         let mut connection = store.work().unwrap();
         migrate::up(&mut connection).unwrap();
         let node = nodes::register(&mut connection, "web-1", &[NodeRole::Http], Duration::from_secs(3600)).unwrap();
         let declared = DECLARED.map(|(name, body)| nodes::Declaration { name: name.to_owned(), body: body.to_owned() });
         nodes::declare(&mut connection, node, &declared).unwrap();
+        let rows = source.map(|source| Arc::new(TableSource::resolve(&mut connection, "rows", source).unwrap()));
         drop(connection);
         let tokens = Tokens::new(&[token(Role::Read, READ), token(Role::Trigger, TRIGGER), token(Role::Admin, ADMIN)]);
         let readiness = Arc::new(Readiness::default());
@@ -79,7 +91,7 @@ impl Api {
             wake: Arc::new(move || {
                 counted.fetch_add(1, Ordering::SeqCst);
             }),
-            sources: Arc::new(|_| None),
+            sources: Arc::new(move |task| rows.clone().filter(|_| task == "rows")),
         });
         let (send, receive) = mpsc::channel();
         let thread = std::thread::spawn(move || {

@@ -1,7 +1,109 @@
 //! Tasks: look, trigger, pause, resume.
 
+use actix_web::HttpRequest;
+use actix_web::http::StatusCode;
+use actix_web::web::Data;
+use serde_json::{Value, json};
+
+use crate::http::answer::{self, Answer};
+use crate::http::body::Body;
+use crate::http::cursor;
+use crate::http::fields::invalid;
+use crate::http::path::TaskName;
 use crate::http::problem::Problem;
-use crate::store::tasks::declared::Declared;
+use crate::http::query::Query;
+use crate::http::state::ApiState;
+use crate::http::tokens::Caller;
+use crate::store::Connection;
+use crate::store::entries::Page;
+use crate::store::sweeps;
+use crate::store::tasks::declared::{self, Declared};
+use crate::store::tasks::{self, TaskShape};
+
+use super::new_entry;
+
+/// The longest reason for a pause, in characters.
+const LONGEST_REASON: usize = 1000;
+
+/// `GET /tasks`
+pub(super) async fn list(state: Data<ApiState>, request: HttpRequest) -> Answer {
+    let query = Query::read(&request, &["limit", "cursor"])?;
+    let (limit, after) = (query.limit()?, cursor::text(&query)?);
+    let mut items = state.database(|connection| Ok(tasks::list(connection)?)).await?;
+    items.retain(|task| after.as_ref().is_none_or(|after| task.name > *after));
+    let goes_on = items.len() > limit;
+    items.truncate(limit);
+    let next_cursor = items.last().filter(|_| goes_on).map(|task| cursor::after(&task.name));
+    answer::ok(&Page { items, next_cursor })
+}
+
+/// `GET /tasks/{task}`
+pub(super) async fn show(state: Data<ApiState>, TaskName(task): TaskName, request: HttpRequest) -> Answer {
+    Query::read(&request, &[])?;
+    answer::ok(&state.database(move |connection| get(connection, &task)).await?)
+}
+
+/// `POST /tasks/{task}/trigger`: a sweep where the task has a source, else an entry.
+pub(super) async fn trigger(state: Data<ApiState>, TaskName(task): TaskName, body: Body) -> Answer {
+    let mut fields = body.object_or_nothing()?;
+    let given = ["payload", "key", "run_at", "priority"].into_iter().find(|name| fields.raw(name).is_some());
+    let entry = new_entry::work(fields, task.clone())?;
+    let done = state.write(move |connection| {
+        let declared = declared::living(connection)?;
+        let Some(known) = declared.tasks.get(&task) else { return Err(no_task(&declared, &task)) };
+        if !known.source {
+            let accepted = new_entry::accept(connection, &[entry])?;
+            return Ok(json!({ "entries": accepted.iter().map(|entry| entry.id).collect::<Vec<_>>() }));
+        }
+        match given {
+            Some(name) => Err(invalid(name, format!("is not taken here: {task:?} has a source, whose rows are swept"))),
+            None => sweep(connection, &task),
+        }
+    });
+    answer::json(StatusCode::ACCEPTED, &done.await?)
+}
+
+fn sweep(connection: &mut Connection, task: &str) -> Result<Value, Problem> {
+    let id = connection.transaction(|connection| sweeps::request(connection, task))?;
+    let open = sweeps::open(connection, Some(task))?;
+    let collected = open.iter().find(|sweep| sweep.id == id).map_or(0, |sweep| sweep.collected);
+    Ok(json!({ "sweep": id, "collected": collected }))
+}
+
+/// `POST /tasks/{task}/pause`
+pub(super) async fn pause(state: Data<ApiState>, caller: Caller, TaskName(task): TaskName, body: Body) -> Answer {
+    let mut fields = body.object_or_nothing()?;
+    let reason = fields.text("reason")?;
+    if reason.as_ref().is_some_and(|reason| reason.contains('\0') || reason.chars().count() > LONGEST_REASON) {
+        return Err(invalid("reason", format!("must have at most {LONGEST_REASON} characters, none of them NUL")));
+    }
+    fields.finish()?;
+    let paused = state.write(move |connection| {
+        get(connection, &task)?;
+        tasks::pause(connection, &task, &caller.name, reason.as_deref())?;
+        get(connection, &task)
+    });
+    answer::ok(&paused.await?)
+}
+
+/// `POST /tasks/{task}/resume`
+pub(super) async fn resume(state: Data<ApiState>, TaskName(task): TaskName, body: Body) -> Answer {
+    body.object_or_nothing()?.finish()?;
+    let resumed = state.write(move |connection| {
+        let before = get(connection, &task)?;
+        tasks::resume(connection, &task)?;
+        // One that was known only for its pause is gone with it.
+        Ok(tasks::get(connection, &task)?.unwrap_or(TaskShape { paused: None, ..before }))
+    });
+    answer::ok(&resumed.await?)
+}
+
+fn get(connection: &mut Connection, task: &str) -> Result<TaskShape, Problem> {
+    match tasks::get(connection, task)? {
+        Some(task) => Ok(task),
+        None => Err(no_task(&declared::living(connection)?, task)),
+    }
+}
 
 /// No living node declares this task.
 pub(super) fn no_task(declared: &Declared, task: &str) -> Problem {

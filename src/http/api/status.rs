@@ -1,0 +1,38 @@
+//! The state of the whole, and the nodes.
+
+use actix_web::HttpRequest;
+use actix_web::web::Data;
+
+use crate::http::answer::{self, Answer};
+use crate::http::cursor;
+use crate::http::query::Query;
+use crate::http::state::ApiState;
+use crate::model::time::{Micros, SECOND};
+use crate::store::entries::Page;
+use crate::store::{node_list, nodes, status};
+
+/// How long a node that is gone is still listed.
+const REMEMBERED: Micros = 86_400 * SECOND;
+
+/// `GET /status`
+pub(super) async fn show(state: Data<ApiState>, request: HttpRequest) -> Answer {
+    Query::read(&request, &[])?;
+    answer::ok(&state.database(|connection| Ok(status::read(connection)?)).await?)
+}
+
+/// `GET /nodes`: those that live and those of the last day, newest incarnation first.
+pub(super) async fn nodes(state: Data<ApiState>, request: HttpRequest) -> Answer {
+    let query = Query::read(&request, &["limit", "cursor"])?;
+    let (limit, below) = (query.limit()?, cursor::id(&query)?);
+    let mut items = state
+        .database(|connection| {
+            let now = nodes::clock(connection)?;
+            Ok(node_list::seen_since(connection, now - REMEMBERED, now)?)
+        })
+        .await?;
+    items.retain(|node| below.is_none_or(|below| node.id < below));
+    let goes_on = items.len() > limit;
+    items.truncate(limit);
+    let next_cursor = items.last().filter(|_| goes_on).map(|node| cursor::after(&node.id.to_string()));
+    answer::ok(&Page { items, next_cursor })
+}
