@@ -106,6 +106,7 @@ pub fn find(facts: &Facts) -> Found {
     problems.extend(task::all_paused(facts));
     problems.extend(task::held(facts));
     problems.extend(task::unknown(facts));
+    problems.extend(task::sweeps(facts));
     problems.extend(node::silent(facts));
     problems.extend(task::failed(facts));
     let mut notes: Vec<Problem> = if problems.iter().any(|problem| problem.code == task::ALL_PAUSED) {

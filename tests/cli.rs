@@ -216,6 +216,11 @@ fn tasks_are_paused_and_resumed(database: &TestDatabase) {
     let id = &triggered["entries"][0];
     let payload = database.value(&format!("SELECT payload FROM soloist_entries WHERE id = {id}"));
     assert_eq!(payload.as_deref(), Some("{\"full\":true}"));
+    database
+        .sql("UPDATE soloist_declarations SET body = '{\"source\":true,\"handler\":\"sql\"}' WHERE name = 'thumbnail'");
+    run(database, &["tasks", "trigger", "thumbnail", "--payload", "1"]).fails(2, "has a source");
+    let sweep = run(database, &["tasks", "trigger", "thumbnail", "--json"]).json();
+    assert_eq!(database.number("SELECT id FROM soloist_sweeps WHERE task = 'thumbnail'"), sweep["sweep"]);
     let note = run(database, &["enqueue", "mial"]);
     assert!(note.err.contains("no living node declares the task “mial”; the nearest is “mail”"), "{note:?}");
     note.ok();

@@ -11,7 +11,7 @@ use super::{output, table};
 use crate::error::{Error, Result};
 use crate::model::{NewEntry, new_entry};
 use crate::store::tasks::{self, TaskShape, declared};
-use crate::store::{Lent, entries};
+use crate::store::{Lent, entries, sweeps};
 
 /// `soloist tasks`
 #[derive(Debug, Subcommand)]
@@ -85,12 +85,33 @@ impl Trigger {
     fn run(self, asked: &Asked, connection: &mut Lent) -> Result<()> {
         new_entry::check_name("task", &self.task)?;
         known_or_nobody(connection, &self.task)?;
+        if self.has_source(asked, connection)? {
+            if self.payload.is_some() {
+                let message = format!("payload: {} has a source, whose rows are its payloads; leave it out", self.task);
+                return Err(Error::usage(message));
+            }
+            let sweep = sweeps::request(connection, &self.task)?;
+            if asked.json {
+                return output::json(&json!({ "sweep": sweep, "collected": 0 }));
+            }
+            return output::line(format!("sweep {sweep} of the source of {} is asked for.", self.task));
+        }
         let payload = self.payload.unwrap_or_else(|| "null".to_owned());
         let ids = entries::insert(connection, &[NewEntry::new(self.task, payload)])?;
         if asked.json {
             return output::json(&json!({ "entries": ids }));
         }
         ids.iter().try_for_each(output::line)
+    }
+}
+
+impl Trigger {
+    /// As the living nodes declare it; without them, as the configuration has it.
+    fn has_source(&self, asked: &Asked, connection: &mut Lent) -> Result<bool> {
+        if let Some(declared) = declared::living(connection)?.tasks.get(&self.task) {
+            return Ok(declared.source);
+        }
+        Ok(asked.config()?.tasks.get(&self.task).is_some_and(|task| task.source.is_some()))
     }
 }
 

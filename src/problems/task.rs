@@ -6,6 +6,7 @@ use super::node::someone_works;
 use super::words::{age, count, first_line, kind, moment, number};
 use super::{Level, Problem};
 use crate::store::status::Facts;
+use crate::store::sweeps::Sweep;
 use crate::store::tasks::{Held, Paused, TaskShape};
 
 /// The code of the one problem that stands for all pauses.
@@ -61,17 +62,31 @@ pub(super) fn held(facts: &Facts) -> impl Iterator<Item = Problem> + '_ {
         let sentence = format!(
             "`{}` is held back: {} since {}, and {} {waits}.",
             task.name,
-            first_line(&held.reason).trim_end_matches('.'),
+            what_the_host_does(&held.reason),
             moment(held.since, facts.now),
             count(task.pending, "entry", "entries"),
         );
         let mut problem = Problem::new(Level::Broken, 7, "task_held", sentence);
-        problem.detail = Some(format!("{}No attempts are spent.", next_try(held, facts.now)));
+        let reason = first_line(&held.reason);
+        problem.detail = Some(format!("`{reason}`. {}No attempts are spent.", next_try(held, facts.now)));
         problem.command = Some(format!("soloist tasks show {}", task.name));
         problem.task = Some(task.name.clone());
         problem.since = Some(held.since);
         problem
     })
+}
+
+/// The reason without the address: what it answers, or why it cannot be reached.
+fn what_the_host_does(reason: &str) -> String {
+    let reason = first_line(reason);
+    let words =
+        reason.strip_prefix("POST ").and_then(|rest| rest.split_once(": ")).map_or(&*reason, |(_, words)| words);
+    let words = words.trim_end_matches('.');
+    if words.starts_with(|c: char| c.is_ascii_digit()) {
+        format!("its host answers {words}")
+    } else {
+        format!("its host is not there ({words})")
+    }
 }
 
 fn next_try(held: &Held, now: i64) -> String {
@@ -106,6 +121,21 @@ pub(super) fn unknown(facts: &Facts) -> impl Iterator<Item = Problem> + '_ {
 fn names(facts: &Facts) -> String {
     let names: Vec<_> = facts.declared.tasks.keys().map(|name| format!("`{name}`")).collect();
     if names.is_empty() { "no task".to_owned() } else { names.join(", ") }
+}
+
+/// Sweeps that cannot go on.
+pub(super) fn sweeps(facts: &Facts) -> impl Iterator<Item = Problem> + '_ {
+    let failing = |sweep: &&Sweep| sweep.failed_since.is_some();
+    facts.sweeps.iter().filter(failing).map(|sweep| {
+        let since = sweep.failed_since.map(|since| format!(" since {}", moment(since, facts.now))).unwrap_or_default();
+        let sentence = format!("`{}` finds no rows: its source cannot be read{since}.", sweep.task);
+        let mut problem = Problem::new(Level::Broken, 13, "sweep_failed", sentence);
+        problem.detail = sweep.error.as_deref().map(|error| format!("`{}`", first_line(error)));
+        problem.command = Some("soloist check".to_owned());
+        problem.task = Some(sweep.task.clone());
+        problem.since = sweep.failed_since;
+        problem
+    })
 }
 
 /// Entries that failed for good in the last day, all tasks together.

@@ -4,6 +4,7 @@
 use super::*;
 use crate::model::time::SECOND;
 use crate::store::node_list::{NodeShape, NodeState};
+use crate::store::sweeps::Sweep;
 use crate::store::tasks::declared::DeclaredTask;
 use crate::store::tasks::{Held, Paused, TaskShape};
 
@@ -88,7 +89,11 @@ fn an_unknown_task_has_a_nearest_name() {
 fn worse_comes_first_and_pauses_are_notes() {
     let mut held = task("thumbnail", 4812);
     let since = NOW - 1140 * SECOND;
-    held.held = Some(Held { since, reason: "its host answers 401".into(), next_probe_at: Some(NOW + 40 * SECOND) });
+    held.held = Some(Held {
+        since,
+        reason: "POST http://127.0.0.1:8000/x: 401 Unauthorized".into(),
+        next_probe_at: Some(NOW + 40 * SECOND),
+    });
     let mut paused = task("mail", 2);
     paused.paused = Some(Paused { by: "ivo".into(), since: NOW - 86_400 * SECOND, reason: Some("SMTP quota".into()) });
     let nodes = vec![node(3, "web-1", NodeState::Living), node(1, "web-3", NodeState::Silent)];
@@ -99,11 +104,14 @@ fn worse_comes_first_and_pauses_are_notes() {
     assert_eq!(
         sentences,
         [
-            "`thumbnail` is held back: its host answers 401 since 07:41 UTC, and 4,812 entries wait.",
+            "`thumbnail` is held back: its host answers 401 Unauthorized since 07:41 UTC, and 4,812 entries wait.",
             "web-3 has been silent for 12 min; its 8 entries were taken over.",
         ]
     );
-    assert_eq!(found.problems[0].detail.as_deref(), Some("Next try in 40 s. No attempts are spent."));
+    assert_eq!(
+        found.problems[0].detail.as_deref(),
+        Some("`POST http://127.0.0.1:8000/x: 401 Unauthorized`. Next try in 40 s. No attempts are spent.")
+    );
     assert_eq!(
         found.notes[0].sentence,
         "`mail` is paused by ivo since 2027-01-14 08:00 UTC: \"SMTP quota\". 2 entries wait."
@@ -142,4 +150,23 @@ fn all_is_well_is_never_said_out_of_ignorance() {
     assert_eq!(say(&facts(vec![], living())), "Ready, but no task is declared: nothing can run.");
     assert_eq!(say(&facts(vec![task("mail", 0)], living())), "Ready. 1 node, 1 task declared, nothing to do.");
     assert_eq!(say(&facts(vec![task("mail", 2)], living())), "All is well. 1 node, nothing late.");
+}
+
+#[test]
+fn a_sweep_that_fails_says_so_in_the_databases_words() {
+    let mut facts = facts(vec![task("mail", 0)], vec![node(3, "web-1", NodeState::Living)]);
+    let error = Some("column \"processed\" does not exist\nLINE 1".to_owned());
+    let failed_since = Some(NOW - 1140 * SECOND);
+    facts.sweeps.push(Sweep {
+        id: 1,
+        task: "mail".into(),
+        collected: 0,
+        passed: 0,
+        error,
+        failed_since,
+        created_at: 0,
+    });
+    let problem = &find(&facts).problems[0];
+    assert_eq!(problem.sentence, "`mail` finds no rows: its source cannot be read since 07:41 UTC.");
+    assert_eq!(problem.detail.as_deref(), Some("`column \"processed\" does not exist`"));
 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::connection::Connection;
 use super::node_list::{self, Leader, NodeShape};
 use super::statement::Statement;
+use super::sweeps::{self, Sweep};
 use super::tasks::declared::{self, Declared};
 use super::tasks::{self, TaskShape};
 use crate::error::Result;
@@ -35,6 +36,8 @@ pub struct Facts {
     pub taken_over: BTreeMap<i64, i64>,
     /// Errors of entries that failed for good in the last day, newest first, with their task; a bounded sample.
     pub failures: Vec<(String, String)>,
+    /// Sweeps that are not over.
+    pub sweeps: Vec<Sweep>,
     /// What living nodes declare.
     pub declared: Declared,
     /// Who fires first.
@@ -88,6 +91,7 @@ pub fn facts(connection: &mut Connection) -> Result<Facts> {
         held_by: held_by(connection)?,
         taken_over: taken_over(connection, now)?,
         failures,
+        sweeps: sweeps::open(connection, None)?,
         leader: node_list::leader(connection)?,
         tasks,
         declared,
