@@ -2,13 +2,16 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use house::{Backend, TestDatabase, on_every_backend};
 use soloist::config::{Database, DatabaseUrl, Source, WriteBack};
+use soloist::store::claim::{self, ClaimRequest, Claimant};
+use soloist::store::settle::{self, Context, Settlement, Verdict};
 use soloist::store::source::{Mark, TableSource, Trial, inspect};
 use soloist::store::sweeps::{self, Step};
-use soloist::store::{Lent, Store, migrate};
+use soloist::store::{Lent, Store, migrate, nodes};
 
 on_every_backend!(
     composite_keys_reach_one_row_each,
@@ -30,6 +33,10 @@ on_every_backend!(
     columns_become_json,
     check_looks_and_changes_nothing,
     many_rows_pass_steadily,
+    nodes_that_sweep_at_once_pass_each_row_once,
+    claimed_and_settled,
+    constraints_that_wait_for_the_commit,
+    unusual_tables,
     collecting_goes_by_index,
 );
 
@@ -77,6 +84,19 @@ fn sweep(connection: &mut Lent, source: &TableSource) -> Step {
     }
 }
 
+/// The same, one row at a time, so that each position is tried.
+fn sweep_slowly(connection: &mut Lent, source: &TableSource, database: &TestDatabase) {
+    sweeps::request(connection, "t").unwrap();
+    for _ in 0..40 {
+        match sweeps::step(connection, source, "t", NODE, LEASE, entries(database).len() + 1).unwrap() {
+            Step::Collected(_) => {}
+            // Over: an older one of the same test.
+            step => return assert!(matches!(step, Step::Passed | Step::Over), "{step:?}"),
+        }
+    }
+    panic!("the sweep does not end: {:?}", entries(database));
+}
+
 /// (id, key) of the entries, by id.
 fn entries(database: &TestDatabase) -> Vec<(i64, String)> {
     let rows = database.query("SELECT id, dedupe_key FROM soloist_entries WHERE source = 1 ORDER BY id");
@@ -113,7 +133,7 @@ fn composite_keys_reach_one_row_each(database: &TestDatabase) {
     let mut declared = source("jobs", &["id", "tenant"]);
     declared.failed = Some(WriteBack::Set("processed = (:id * 10 + :tenant = 21)".to_owned()));
     let source = resolve(connection, &declared);
-    assert_eq!(sweep(connection, &source), Step::Passed);
+    sweep_slowly(connection, &source, database);
     let entries = entries(database);
     let found: Vec<_> = entries.iter().map(|(_, key)| key.as_str()).collect();
     assert_eq!(found, ["[1,1]", "[2,1]", "[1,2]"], "in the order of the index, named in that of the configuration");
@@ -144,7 +164,7 @@ fn text_twins_stay_apart(database: &TestDatabase) {
         database.sql(&format!("INSERT INTO jobs (name) VALUES ('{twin}')"));
     }
     let source = resolve(connection, &source("jobs", &["name"]));
-    sweep(connection, &source);
+    sweep_slowly(connection, &source, database);
     let all = entries(database);
     assert_eq!(all.len(), twins.len());
     assert_eq!(source.read(connection, &all).unwrap().len(), twins.len());
@@ -180,7 +200,7 @@ fn uuid_keys(database: &TestDatabase) {
     for key in [&["id"][..], &["tenant", "id"]] {
         database.sql("DELETE FROM soloist_entries; UPDATE jobs SET processed = FALSE");
         let source = resolve(connection, &source("jobs", key));
-        sweep(connection, &source);
+        sweep_slowly(connection, &source, database);
         let entries = entries(database);
         let wanted: BTreeSet<_> = ids
             .iter()
@@ -356,17 +376,7 @@ fn order_with_nulls(database: &TestDatabase) {
     let mut declared = source("jobs", &["id"]);
     declared.order = Some("rank_at".to_owned());
     let source = resolve(connection, &declared);
-    sweeps::request(connection, "t").unwrap();
-    // One row at a time, so that each position is tried.
-    for alive in 1..=20 {
-        match sweeps::step(connection, &source, "t", NODE, LEASE, alive.min(entries(database).len() + 1)).unwrap() {
-            Step::Collected(_) => {}
-            step => {
-                assert_eq!(step, Step::Passed);
-                break;
-            }
-        }
-    }
+    sweep_slowly(connection, &source, database);
     assert_eq!(keys(database), ["6", "3", "1", "4", "2", "5"]);
 }
 
@@ -533,7 +543,9 @@ fn check_looks_and_changes_nothing(database: &TestDatabase) {
     declared.failed = Some(WriteBack::Set("nope = 1".to_owned()));
     let before = database.query("SELECT * FROM jobs ORDER BY id");
     let told = inspect(connection, "t", &declared).unwrap();
-    assert_eq!((told.pending, told.rows, told.columns.clone()), (2, 3, vec!["id".to_owned()]));
+    assert_eq!((told.pending, told.rows), (Some(2), Some(3)));
+    assert_eq!(told.columns, ["id"]);
+    assert!(told.transactional);
     assert_eq!(told.done_trial, Trial::Passed("2".to_owned()));
     assert!(matches!(&told.failed_trial, Trial::Refused(words) if words.contains("nope")), "{told:?}");
     assert!(!told.indexed, "no index serves it");
@@ -630,6 +642,153 @@ fn collecting_goes_by_index(database: &TestDatabase) {
                 assert!(said.contains(&"PRIMARY".to_owned()), "{said:?}");
                 assert!(!said.last().unwrap().contains("filesort"), "{said:?}");
             }
+        }
+    }
+}
+
+fn nodes_that_sweep_at_once_pass_each_row_once(database: &TestDatabase) {
+    const ROWS: usize = 5_000;
+    let store = open(database);
+    fill(database, ROWS);
+    let source = resolve(&mut store.work().unwrap(), &source("jobs", &["id"]));
+    sweeps::request(&mut store.work().unwrap(), "t").unwrap();
+    let made: usize = std::thread::scope(|scope| {
+        // Two threads of one node, and another node; leases so short that the sweep changes hands.
+        let work = |node: i64| {
+            let mut made = 0;
+            let mut connection = store.work().unwrap();
+            loop {
+                match sweeps::step(&mut connection, &source, "t", node, Duration::from_millis(5), ROWS) {
+                    Ok(Step::Collected(some)) => made += some,
+                    Ok(Step::HeldByAnother) => std::thread::yield_now(),
+                    Ok(_) => return made,
+                    Err(error) => assert!(error.is_transient(), "{error}"),
+                }
+            }
+        };
+        let threads: Vec<_> = [1, 1, 2].into_iter().map(|node| scope.spawn(move || work(node))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(made, ROWS);
+    assert_eq!(database.number("SELECT count(DISTINCT dedupe_key) FROM soloist_entries"), 5_000);
+    assert_eq!(database.number("SELECT collected FROM soloist_sweeps"), 5_000);
+}
+
+/// From row to row: swept, claimed with the row as it is now, completed and failed with its mark, retried.
+fn claimed_and_settled(database: &TestDatabase) {
+    let store = open(database);
+    let connection = &mut store.work().unwrap();
+    database.sql(&format!("CREATE TABLE jobs (id INT PRIMARY KEY, {FLAG}, error VARCHAR(90)); INSERT INTO jobs (id) VALUES (1), (2), (3), (4)"));
+    let mut declared = source("jobs", &["id"]);
+    declared.failed = Some(WriteBack::Set("error = :error".to_owned()));
+    declared.columns = Some(vec!["id".to_owned(), "error".to_owned()]);
+    let source = Arc::new(resolve(connection, &declared));
+    sweep(connection, &source);
+    // Between sweep and claim one row is done by the application, one is deleted, one changes.
+    database.sql("UPDATE jobs SET processed = TRUE WHERE id = 3; DELETE FROM jobs WHERE id = 4; UPDATE jobs SET error = 'new' WHERE id = 2");
+    let node_id = nodes::register(connection, "n", &[], LEASE).unwrap();
+    let claimant = Claimant { node_id, strategy: store.strategy, installation: "test".into() };
+    let request = ClaimRequest {
+        task: "t".to_owned(),
+        limit: 10,
+        max_attempts: 3,
+        free_key: false,
+        source: Some(Arc::clone(&source)),
+    };
+    let due = claim::due(connection, &["t"]).unwrap();
+    let claimed = claim::claim(connection, &claimant, &request, &due[0].priorities).unwrap();
+    let payloads: Vec<_> = claimed.entries.iter().map(|entry| entry.payload.get()).collect();
+    assert_eq!(payloads, [r#"{"id":1,"error":null}"#, r#"{"id":2,"error":"new"}"#]);
+    assert_eq!(claimed.settled, 2);
+    let settlements: Vec<_> = claimed
+        .entries
+        .iter()
+        .map(|entry| {
+            let verdict = if entry.key.as_deref() == Some("1") {
+                Verdict::Completed { output: None }
+            } else {
+                Verdict::Failed { error: "no".to_owned(), output: None }
+            };
+            Settlement {
+                source_key: entry.key.clone(),
+                ..Settlement::new(entry.id, entry.claim, entry.attempt, verdict)
+            }
+        })
+        .collect();
+    let context = Context { source: Some(&source), ..Context::ending(node_id) };
+    let settled = settle::settle(connection, &context, &settlements).unwrap();
+    assert!(settled.lost.is_empty() && settled.refused.is_empty(), "{settled:?}");
+    let rows = database.query("SELECT id, processed = TRUE, error FROM jobs WHERE id < 3 ORDER BY id");
+    assert_ne!(rows[0][1], rows[1][1], "{rows:?}");
+    assert_eq!(rows[1][2].as_deref(), Some("no"));
+    let states = database.query("SELECT dedupe_key, state FROM soloist_entries ORDER BY id");
+    let states: Vec<_> = states.into_iter().map(|row| row[1].clone().unwrap()).collect();
+    assert_eq!(states, ["completed", "failed", "completed", "completed"]);
+    database.sql("UPDATE jobs SET processed = FALSE WHERE id = 1");
+    sweep(connection, &source);
+    assert_eq!(keys(database)[4..], ["1"], "set back to pending it is worked again; the failed one is left out");
+}
+
+fn constraints_that_wait_for_the_commit(database: &TestDatabase) {
+    if database.backend() != Backend::Postgres {
+        return;
+    }
+    let store = open(database);
+    let connection = &mut store.work().unwrap();
+    database.sql("CREATE TABLE owners (id INT PRIMARY KEY)");
+    database.sql(&format!(
+        "CREATE TABLE jobs (id INT PRIMARY KEY, {FLAG}, owner INT REFERENCES owners (id) DEFERRABLE INITIALLY DEFERRED); \
+         INSERT INTO jobs (id) VALUES (1), (2)"
+    ));
+    let mut declared = source("jobs", &["id"]);
+    declared.done = Some(WriteBack::Set("processed = TRUE, owner = CASE WHEN id = 2 THEN 7 END".to_owned()));
+    let source = resolve(connection, &declared);
+    sweep(connection, &source);
+    let refused = done(connection, &source, &marks(&entries(database)));
+    assert!(refused.len() == 1 && refused[0].1.contains("foreign key"), "{refused:?}");
+    assert_eq!(database.query("SELECT id FROM jobs WHERE processed = FALSE"), [[Some("2".to_owned())]]);
+}
+
+fn unusual_tables(database: &TestDatabase) {
+    let store = open(database);
+    let connection = &mut store.work().unwrap();
+    match database.backend() {
+        Backend::Postgres => {
+            database.sql(&format!(
+                "CREATE DOMAIN code AS VARCHAR(20) CHECK (VALUE <> ''); CREATE TYPE colour AS ENUM ('red', 'blue'); \
+                 CREATE TABLE jobs (code code, colour colour, short CHAR(5), {FLAG}, PRIMARY KEY (code, colour, short)) \
+                 PARTITION BY LIST (colour); CREATE TABLE jobs_red PARTITION OF jobs FOR VALUES IN ('red'); \
+                 CREATE TABLE jobs_blue PARTITION OF jobs FOR VALUES IN ('blue'); \
+                 INSERT INTO jobs VALUES ('x', 'blue', 'a'), ('x', 'red', 'a'), ('y', 'red', 'b')"
+            ));
+            let source = resolve(connection, &source("jobs", &["code", "colour", "short"]));
+            sweep_slowly(connection, &source, database);
+            assert_eq!(keys(database), [r#"["x","red","a"]"#, r#"["x","blue","a"]"#, r#"["y","red","b"]"#]);
+            assert!(done(connection, &source, &marks(&entries(database)[..2])).is_empty());
+            assert_eq!(left(database, "jobs"), 1);
+        }
+        Backend::Sqlite => {
+            database.sql(&format!("CREATE TABLE jobs (id PRIMARY KEY, {FLAG})"));
+            let error = TableSource::resolve(connection, "t", &source("jobs", &["id"])).unwrap_err();
+            assert!(error.to_string().contains("without a type"), "{error}");
+            let flag = FLAG.replace("BOOLEAN", "INTEGER");
+            database.sql(&format!("CREATE TABLE plain (id TEXT UNIQUE, n INTEGER, {flag}) STRICT"));
+            database.sql("INSERT INTO plain (id) VALUES (NULL), ('7'), ('x')");
+            let source = resolve(connection, &source("plain", &["id"]));
+            sweep_slowly(connection, &source, database);
+            assert_eq!(keys(database), ["7", "x"], "a row without a key cannot be an entry");
+        }
+        Backend::MariaDb | Backend::MySql => {
+            database.sql(&format!("CREATE TABLE jobs (id BIGINT UNSIGNED PRIMARY KEY, {FLAG}) ENGINE = MyISAM"));
+            database.sql("INSERT INTO jobs (id) VALUES (18446744073709551615), (18446744073709551614), (5)");
+            let declared = source("jobs", &["id"]);
+            assert!(!inspect(connection, "t", &declared).unwrap().transactional);
+            database.sql("ALTER TABLE jobs ENGINE = InnoDB; UPDATE jobs SET processed = FALSE");
+            let source = resolve(connection, &declared);
+            sweep_slowly(connection, &source, database);
+            assert_eq!(keys(database), ["5", "18446744073709551614", "18446744073709551615"]);
+            assert!(done(connection, &source, &marks(&entries(database)[2..])).is_empty());
+            assert_eq!(left(database, "jobs"), 2);
         }
     }
 }

@@ -116,6 +116,15 @@ pub fn record_failure(connection: &mut Connection, task: &str, error: &Error) ->
     Ok(())
 }
 
+/// Gives up what a node holds, so that another need not wait for the lease to end. Its sweeps go on where they are.
+pub fn release(connection: &mut Connection, node_id: i64) -> Result<()> {
+    let sql = connection.dialect().sql(
+        "UPDATE soloist_sweeps SET lease_until = {now} WHERE finished_at IS NULL AND node_id = ? AND lease_until > {now}",
+    );
+    connection.execute(Statement::new(sql).bind(node_id))?;
+    Ok(())
+}
+
 /// Deletes sweeps that have been over for as long as `keep`; how many.
 pub fn prune(connection: &mut Connection, keep: Duration) -> Result<usize> {
     let sql = connection.dialect().sql("DELETE FROM soloist_sweeps WHERE finished_at < {now} - ?");

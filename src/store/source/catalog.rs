@@ -62,6 +62,8 @@ pub struct Table {
     pub unique: Vec<Vec<String>>,
     /// True if a constraint of it may be checked as late as the commit.
     pub deferred: bool,
+    /// False if its engine takes nothing back.
+    pub transactional: bool,
 }
 
 impl Table {

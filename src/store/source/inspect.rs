@@ -13,10 +13,12 @@ use crate::store::statement::Statement;
 pub struct Inspection {
     /// The table as the configuration names it.
     pub table: String,
-    /// Rows that wait.
-    pub pending: i64,
-    /// Rows in all.
-    pub rows: i64,
+    /// Rows that wait; `None` if counting them took too long.
+    pub pending: Option<i64>,
+    /// Rows in all; `None` if counting them took too long.
+    pub rows: Option<i64>,
+    /// False if the table's engine takes nothing back: a write-back is then no part of a transaction.
+    pub transactional: bool,
     /// True if an index finds the rows that wait; otherwise a sweep reads the whole table.
     pub indexed: bool,
     /// The columns that leave in the payload.
@@ -58,9 +60,9 @@ pub fn inspect(connection: &mut Connection, task: &str, source: &config::Source)
         }
     };
     let table = &resolved.table.quoted;
-    let rows = connection.number(Statement::new(format!("SELECT count(*) AS n FROM {table}")).once())?;
+    let rows = count(connection, format!("SELECT count(*) AS n FROM {table}"))?;
     let waiting = format!("SELECT count(*) AS n FROM {table} WHERE {}", resolved.pending);
-    let pending = connection.number(Statement::new(waiting).once()).map_err(at("pending"))?;
+    let pending = count(connection, waiting).map_err(at("pending"))?;
     let indexed = indexed(connection, &resolved).map_err(at("pending"))?;
     let first = resolved.collect(connection, &Position::default(), 1).map_err(at("pending"))?;
     let key = match (first.keys.into_iter().next(), first.next) {
@@ -82,6 +84,7 @@ pub fn inspect(connection: &mut Connection, task: &str, source: &config::Source)
         table: resolved.label.clone(),
         pending,
         rows,
+        transactional: resolved.table.transactional,
         indexed,
         columns: resolved.column_names().into_iter().map(str::to_owned).collect(),
         collect: resolved.collecting(&Position::default(), 1000).sql(),
@@ -91,6 +94,14 @@ pub fn inspect(connection: &mut Connection, task: &str, source: &config::Source)
         done_trial,
         failed_trial,
     })
+}
+
+fn count(connection: &mut Connection, sql: String) -> Result<Option<i64>> {
+    match connection.number(Statement::new(sql).once()) {
+        Ok(rows) => Ok(Some(rows)),
+        Err(error) if error.is_transient() && !connection.is_broken() => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 fn trial(connection: &mut Connection, source: &TableSource, mark: Option<&Mark>, done: bool) -> Result<Trial> {

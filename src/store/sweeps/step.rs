@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::model::time::micros;
 use crate::store::connection::Connection;
+use crate::store::dialect::Dialect;
 use crate::store::source::{Position, TableSource};
 use crate::store::statement::Statement;
 
@@ -90,7 +91,7 @@ fn oldest(connection: &mut Connection, task: &str, node_id: i64, lease: Duration
             AND state = 'running' AND source = 1) AS alive \
          FROM soloist_sweeps s WHERE s.task = ? AND s.finished_at IS NULL AND s.passed = 0 ORDER BY s.id LIMIT 1",
     );
-    let integer = if connection.dialect() == crate::store::dialect::Dialect::Mysql { "SIGNED" } else { "BIGINT" };
+    let integer = if connection.dialect() == Dialect::Mysql { "SIGNED" } else { "BIGINT" };
     let statement = Statement::new(sql.replace("{integer}", integer)).bind(node_id).bind(micros(lease) / 2);
     connection.first(statement.bind(task).bind(task).bind(task).bind(task))
 }
@@ -120,7 +121,12 @@ fn collect(
         }
         None => Position::default(),
     };
-    let collected = source.collect(connection, &position, limit)?;
+    let collected = source
+        .collect(connection, &position, limit)
+        .map_err(|error| error.context(format_args!("collecting pending rows of {}", source.label())))?;
+    if let Some(error) = &collected.left_out {
+        tracing::warn!(task, %error, "a row is left out of a sweep");
+    }
     let next = collected.next.as_ref().map(serde_json::to_string).transpose().map_err(Error::internal)?;
     let dialect = connection.dialect();
     let made = connection.transaction(|connection| {
@@ -160,19 +166,29 @@ fn collect(
 /// Makes entries of the keys that no other entry holds; how many. In the order of the keys, which is that of their ids.
 fn insert(connection: &mut Connection, task: &str, sweep: i64, keys: &[String]) -> Result<usize> {
     let dialect = connection.dialect();
-    let (column, value) = match dialect {
-        crate::store::dialect::Dialect::Mysql => ("held_key", "CAST(r.value AS BINARY)"),
-        _ => ("dedupe_key", "r.value"),
+    let insert = "INSERT INTO soloist_entries (task, dedupe_key, source, sweep_id) SELECT ?, r.value, 1, ? FROM ";
+    let rows = dialect.rows_of_texts("r");
+    let ignore = dialect.or_ignore("id");
+    let statement = match dialect {
+        // The conflict alone decides: PostgreSQL, once it plans for any value, joins by comparing each with each.
+        Dialect::Postgres | Dialect::Sqlite => {
+            // The condition keeps SQLite from reading ON as that of a join.
+            Statement::new(format!("{insert}{rows} WHERE 1 = 1{ignore}"))
+                .bind(task)
+                .bind(sweep)
+                .bind(dialect.texts(keys))
+        }
+        // MySQL counts a row that it left alone as changed, and locks it.
+        Dialect::Mysql => Statement::new(format!(
+            "{insert}{rows} LEFT JOIN soloist_entries AS e FORCE INDEX (soloist_entries_key) \
+             ON e.task = ? AND e.held_key = CAST(r.value AS BINARY) WHERE e.id IS NULL \
+             ON DUPLICATE KEY UPDATE soloist_entries.id = soloist_entries.id"
+        ))
+        .bind(task)
+        .bind(sweep)
+        .bind(dialect.texts(keys))
+        .bind(task),
     };
-    let sql = format!(
-        "INSERT INTO soloist_entries (task, dedupe_key, source, sweep_id) SELECT {}, r.value, 1, {} FROM {} \
-         WHERE NOT EXISTS (SELECT 1 FROM soloist_entries e WHERE e.task = ? AND e.key_held = 1 AND e.{column} = {value}){}",
-        "?",
-        "?",
-        dialect.rows_of_texts("r"),
-        dialect.or_ignore("id"),
-    );
-    let statement = Statement::new(sql).bind(task).bind(sweep).bind(dialect.texts(keys)).bind(task);
     connection.execute(statement)
 }
 

@@ -48,7 +48,12 @@ pub(super) fn table(
          ORDER BY index_name <> 'PRIMARY', index_name, seq_in_index"
     );
     let unique = grouped(connection.load(asked(sql))?);
-    Ok(Some(Table { quoted, columns, unique, deferred: false }))
+    let sql = format!(
+        "SELECT count(*) AS n FROM information_schema.tables t JOIN information_schema.engines e ON e.engine = t.engine \
+         WHERE {of_table} AND e.transactions = 'YES'"
+    );
+    let transactional = connection.number(asked(sql))? > 0;
+    Ok(Some(Table { quoted, columns, unique, deferred: false, transactional }))
 }
 
 pub(super) fn table_names(connection: &mut Connection) -> Result<Vec<String>> {

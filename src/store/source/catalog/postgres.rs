@@ -44,7 +44,7 @@ pub(super) fn table(
     let sql = "SELECT count(*) AS n FROM pg_catalog.pg_constraint \
                WHERE condeferrable AND conrelid = CAST(? AS bigint)::oid";
     let deferred = deferred || connection.number(Statement::new(sql).bind(oid).once())? > 0;
-    Ok(Some(Table { quoted, columns, unique, deferred }))
+    Ok(Some(Table { quoted, columns, unique, deferred, transactional: true }))
 }
 
 pub(super) fn table_names(connection: &mut Connection) -> Result<Vec<String>> {

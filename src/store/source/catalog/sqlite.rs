@@ -40,7 +40,7 @@ pub(super) fn table(
             .replace("?2", "?");
     let statement = Statement::new(sql).bind(name).bind(schema.clone()).bind(schema.clone()).bind(schema).once();
     unique.extend(grouped(connection.load(statement)?));
-    Ok(Some(Table { quoted, columns, unique, deferred: false }))
+    Ok(Some(Table { quoted, columns, unique, deferred: false, transactional: true }))
 }
 
 pub(super) fn table_names(connection: &mut Connection) -> Result<Vec<String>> {
@@ -61,7 +61,7 @@ fn kind(declared: &str) -> Kind {
         Kind::Instant
     } else if declared == "DATE" {
         Kind::Date
-    } else if has("UUID") || has("GUID") {
+    } else if has("UUID") || has("GUID") || has("UNIQUEIDENTIFIER") {
         Kind::Uuid
     } else if has("INT") {
         Kind::Integer
