@@ -39,3 +39,11 @@ pub fn routes(state: Arc<ApiState>) -> impl FnOnce(&mut web::ServiceConfig) {
             .default_service(web::to(route::nothing_here));
     }
 }
+
+/// The same below a path of an application of its own, whose other routes stay as they are.
+pub fn routes_under(path: &str, state: Arc<ApiState>) -> impl FnOnce(&mut web::ServiceConfig) {
+    let scope = web::scope(path);
+    move |service| {
+        service.service(scope.configure(routes(state)));
+    }
+}

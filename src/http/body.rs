@@ -9,6 +9,7 @@ use actix_web::{FromRequest, HttpMessage as _, HttpRequest, dev};
 
 use super::fields::{self, Fields};
 use super::problem::Problem;
+use super::query::Query;
 
 /// The largest payload of an entry.
 pub(super) const PAYLOAD: usize = 8 << 20;
@@ -69,8 +70,9 @@ impl FromRequest for Body {
     }
 }
 
-/// What can be told from the headers alone.
+/// What can be told without the body. No route that takes a body has parameters.
 fn check(request: &HttpRequest) -> Result<(), Problem> {
+    Query::read(request, &[])?;
     let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
     let length = header(header::CONTENT_LENGTH).and_then(|length| length.trim().parse::<u64>().ok());
     if length.is_some_and(|length| length > MOST as u64) {

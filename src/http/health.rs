@@ -1,16 +1,19 @@
 //! `/healthz` and `/readyz`: the two routes that ask for no token.
 
-use actix_web::http::{StatusCode, header};
+use actix_web::http::{Method, StatusCode, header};
 use actix_web::web;
 use serde_json::json;
 
 use super::answer::{self, Answer};
 use super::problem::Problem;
+use super::route::{open, resource};
 use super::state::ApiState;
 
 /// The two routes.
 pub(super) fn routes(service: &mut web::ServiceConfig) {
-    service.route("/healthz", web::get().to(live)).route("/readyz", web::get().to(ready));
+    service
+        .service(resource("/healthz", [open(Method::GET, live), open(Method::HEAD, live)]))
+        .service(resource("/readyz", [open(Method::GET, ready), open(Method::HEAD, ready)]));
 }
 
 async fn live() -> Answer {

@@ -23,7 +23,7 @@ impl Query {
         let mut values = BTreeMap::new();
         for (name, value) in url::form_urlencoded::parse(request.query_string().as_bytes()) {
             if !known.contains(&name.as_ref()) {
-                let detail = format!("the parameter {name:?} is not known here{}", nearest(&name, known));
+                let detail = format!("the parameter {name:?} is not known{}", nearest(&name, known));
                 return Err(Problem::bad_request("unknown_parameter", detail).with("parameter", name.as_ref()));
             }
             if values.insert(name.to_string(), value.into_owned()).is_some() {
@@ -57,7 +57,7 @@ pub(super) fn wrong(name: &str, why: &str) -> Problem {
 pub(super) fn nearest(name: &str, known: &[&str]) -> String {
     match nearest::nearest(name, known.iter().copied()) {
         Some(best) => format!("; did you mean {best:?}?"),
-        None if known.is_empty() => "; none is".to_owned(),
+        None if known.is_empty() => ": nothing is taken here".to_owned(),
         None => format!("; known are {}", known.join(", ")),
     }
 }

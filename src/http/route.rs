@@ -16,8 +16,19 @@ pub(super) struct Verb {
     route: Route,
 }
 
+/// A handler for `method`, for everybody.
+pub(super) fn open<F, Args>(method: Method, handler: F) -> Verb
+where
+    F: Handler<Args>,
+    Args: FromRequest + 'static,
+    F::Output: Responder + 'static,
+{
+    let route = web::method(method.clone()).to(handler);
+    Verb { method, route }
+}
+
 /// A handler for `method`, for callers whose token includes `role`.
-pub(super) fn verb<F, Args>(method: Method, role: Role, handler: F) -> Verb
+fn verb<F, Args>(method: Method, role: Role, handler: F) -> Verb
 where
     F: Handler<Args>,
     Args: FromRequest + 'static,

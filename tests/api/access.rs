@@ -2,6 +2,7 @@
 
 use house::{TestDatabase, on_every_backend};
 use soloist::config::{Role, ShowPayload};
+use soloist::http::routes_under;
 
 use super::server::{ADMIN, Api, READ, TRIGGER, problem, token};
 
@@ -135,4 +136,32 @@ fn a_payload_is_for_those_who_may_see_it(database: &TestDatabase) {
     }
     let mine = api.with(TRIGGER, "POST", "/api/v1/entries", r#"{"task": "t", "payload": 4111}"#);
     assert!(mine.status == 201 && !mine.body.contains("4111"), "{mine:?}");
+}
+
+#[test]
+fn an_application_shows_the_api_below_a_path_of_its_own() {
+    use actix_web::{App, HttpResponse, test, web};
+    let database = TestDatabase::new(house::Backend::Sqlite).unwrap();
+    let state = Api::start(&database).state.clone();
+    actix_web::rt::System::new().block_on(async move {
+        let own = web::get().to(|| async { HttpResponse::Ok().body("own") });
+        let app = App::new().configure(routes_under("/admin", state)).route("/", own);
+        let app = test::init_service(app).await;
+        let get = |path: &str| test::TestRequest::get().uri(path);
+        let bearer = ("Authorization", format!("Bearer {READ}"));
+        for (request, status) in [
+            (get("/"), 200),
+            (get("/nowhere"), 404),
+            (get("/admin/healthz"), 200),
+            (get("/admin/api/v1/entries"), 401),
+            (get("/admin/api/v1/entries").insert_header(bearer.clone()), 200),
+            (get("/api/v1/entries").insert_header(bearer.clone()), 404),
+            (get("/admin/nowhere"), 404),
+        ] {
+            let request = request.to_request();
+            let path = request.path().to_owned();
+            let response = test::call_service(&app, request).await;
+            assert_eq!(response.status(), status, "{path}");
+        }
+    });
 }

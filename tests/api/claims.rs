@@ -16,6 +16,7 @@ on_every_backend!(
     a_report_ends_the_claim_and_may_be_repeated,
     a_failure_is_retried_until_the_attempts_are_used_up,
     a_claim_is_longer_with_extend,
+    many_workers_end_everything_once,
     what_is_paused_or_not_for_outside_workers_is_not_handed_out,
 );
 
@@ -211,4 +212,43 @@ fn what_is_paused_or_not_for_outside_workers_is_not_handed_out(database: &TestDa
     problem(&api.admin("POST", "/tasks/t/claim", "{}"), 409, "not_a_pull_task");
     let document = problem(&api.admin("POST", "/tasks/slwo/claim", "{}"), 404, "task_not_found");
     assert!(document["detail"].as_str().unwrap().contains("slow"), "{document}");
+}
+
+fn many_workers_end_everything_once(database: &TestDatabase) {
+    let api = Api::start(database);
+    let entries = numbers(400, 4000);
+    let many: Vec<_> = (0..entries).map(|n| json!({ "task": "p", "payload": n, "priority": n % 3 })).collect();
+    assert_eq!(api.admin("POST", "/entries", &Value::from(many).to_string()).status, 201);
+    let ended = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for worker in 0..8 {
+            let (api, ended) = (&api, &ended);
+            scope.spawn(move || {
+                loop {
+                    let claimed = api.claim("p", r#"{"limit": 7, "lease": "10m"}"#);
+                    if claimed.is_empty() {
+                        break;
+                    }
+                    for entry in claimed {
+                        let (id, token) = report(&entry);
+                        // Some fail once.
+                        let fails = entry["attempt"] == 1 && (id + worker) % 5 == 0;
+                        let action = if fails { "fail" } else { "complete" };
+                        let response = api.admin("POST", &format!("/entries/{id}/{action}"), &token);
+                        assert_eq!(response.status, 200, "{action}: {response:?}");
+                        if !fails {
+                            ended.lock().unwrap().push(id);
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let ended = ended.into_inner().unwrap();
+    assert_eq!(ended.iter().collect::<HashSet<_>>().len(), ended.len(), "none is completed twice");
+    // A worker may have left while another still failed its last one.
+    let left = database.number("SELECT count(*) FROM soloist_entries WHERE state = 'pending'");
+    let completed = database.number("SELECT count(*) FROM soloist_entries WHERE state = 'completed'");
+    assert_eq!(completed, i64::try_from(ended.len()).unwrap());
+    assert_eq!(completed + left, entries);
 }

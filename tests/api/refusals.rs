@@ -106,6 +106,28 @@ fn a_wrong_path_method_or_query_is_refused_with_what_would_be_right() {
         problem(&response, 400, "invalid_parameter");
     }
     problem(&api.admin("POST", "/entries/1/retry", r#"{"max": 1}"#), 400, "unknown_field");
+    for (method, path) in [("POST", "/entries?x=1"), ("DELETE", "/entries/1?x=1"), ("POST", "/tasks/p/claim?wait=1")] {
+        problem(&api.admin(method, path, ""), 400, "unknown_parameter");
+    }
+    problem(&api.send("POST", "/healthz", &[], ""), 405, "method_not_allowed");
+}
+
+#[test]
+fn a_database_that_cannot_be_reached_is_a_503_without_its_password() {
+    let api = Api::start_on_unreachable("postgres://app:hunter2@127.0.0.1:1/app");
+    std::thread::scope(|scope| {
+        for (method, path, body) in
+            [("GET", "/entries", ""), ("POST", "/entries", r#"{"task": "t"}"#), ("GET", "/status", "")]
+        {
+            let api = &api;
+            scope.spawn(move || {
+                let response = api.admin(method, path, body);
+                problem(&response, 503, "database_unavailable");
+                assert!(response.header("retry-after").is_some() && !response.body.contains("hunter2"), "{response:?}");
+            });
+        }
+    });
+    assert_eq!(api.send("GET", "/healthz", &[], "").status, 200);
 }
 
 fn strange_content_is_taken_as_it_is_or_refused_by_name(database: &TestDatabase) {

@@ -34,14 +34,15 @@ pub struct Api {
     pub port: u16,
     pub tokens: Tokens,
     pub readiness: Arc<Readiness>,
+    pub state: Arc<ApiState>,
     wakes: Arc<AtomicUsize>,
     handle: ServerHandle,
     thread: Option<JoinHandle<()>>,
 }
 
-fn store(database: &TestDatabase) -> Store {
+fn store(url: &str) -> Store {
     let database = Database {
-        url: DatabaseUrl::parse(&database.url()).unwrap(),
+        url: DatabaseUrl::parse(url).unwrap(),
         connections: 4,
         claim: ClaimChoice::Auto,
         wake: Wake::Poll,
@@ -71,7 +72,7 @@ impl Api {
     }
 
     fn start_on(database: &TestDatabase, show_payload: ShowPayload, source: Option<&Source>) -> Self {
-        let store = store(database);
+        let store = store(&database.url());
         let mut connection = store.work().unwrap();
         migrate::up(&mut connection).unwrap();
         let node = nodes::register(&mut connection, "web-1", &[NodeRole::Http], Duration::from_secs(3600)).unwrap();
@@ -79,6 +80,15 @@ impl Api {
         nodes::declare(&mut connection, node, &declared).unwrap();
         let rows = source.map(|source| Arc::new(TableSource::resolve(&mut connection, "rows", source).unwrap()));
         drop(connection);
+        Self::serve(store, show_payload, rows)
+    }
+
+    /// On a database that is not there.
+    pub fn start_on_unreachable(url: &str) -> Self {
+        Self::serve(store(url), ShowPayload::Read, None)
+    }
+
+    fn serve(store: Store, show_payload: ShowPayload, rows: Option<Arc<TableSource>>) -> Self {
         let tokens = Tokens::new(&[token(Role::Read, READ), token(Role::Trigger, TRIGGER), token(Role::Admin, ADMIN)]);
         let readiness = Arc::new(Readiness::default());
         let wakes = Arc::new(AtomicUsize::new(0));
@@ -94,9 +104,10 @@ impl Api {
             sources: Arc::new(move |task| rows.clone().filter(|_| task == "rows")),
         });
         let (send, receive) = mpsc::channel();
+        let served = state.clone();
         let thread = std::thread::spawn(move || {
             actix_web::rt::System::new().block_on(async move {
-                let server = HttpServer::new(move || App::new().configure(routes(state.clone())))
+                let server = HttpServer::new(move || App::new().configure(routes(served.clone())))
                     .workers(2)
                     .disable_signals()
                     .bind(("127.0.0.1", 0))
@@ -108,7 +119,7 @@ impl Api {
             });
         });
         let (port, handle) = receive.recv().unwrap();
-        Self { port, tokens, readiness, wakes, handle, thread: Some(thread) }
+        Self { port, tokens, readiness, state, wakes, handle, thread: Some(thread) }
     }
 
     /// How often a write has told the node to look.

@@ -99,7 +99,8 @@ pub(super) async fn run_now(state: Data<ApiState>, caller: Caller, EntryId(id): 
 }
 
 /// `DELETE /entries/{id}`
-pub(super) async fn delete(state: Data<ApiState>, EntryId(id): EntryId) -> Answer {
+pub(super) async fn delete(state: Data<ApiState>, EntryId(id): EntryId, request: HttpRequest) -> Answer {
+    Query::read(&request, &[])?;
     state.write(move |connection| entries::delete(connection, id).map_err(|error| refused(id, error))).await?;
     answer::no_content()
 }
