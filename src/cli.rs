@@ -4,6 +4,7 @@
 //! configuration.
 
 mod ask;
+mod check;
 mod enqueue;
 mod entries;
 mod init;
@@ -41,6 +42,8 @@ struct Cli {
 enum Command {
     /// Write a commented soloist.toml
     Init(init::Init),
+    /// Look whether the configuration holds: database, migrations, sources
+    Check(check::Check),
     /// Make or change Soloist's tables
     Migrate(migrate::Migrate),
     /// Accept an entry, or one for each line
@@ -97,6 +100,7 @@ pub fn main() -> ExitCode {
 fn run(asked: &Asked, command: Command) -> Result<ExitCode> {
     match command {
         Command::Init(command) => command.run(asked),
+        Command::Check(command) => command.run(asked),
         Command::Migrate(command) => command.run(asked),
         Command::Enqueue(command) => command.run(asked),
         Command::Entries(command) => command.run(asked),

@@ -37,6 +37,7 @@ on_every_backend!(
     claimed_and_settled,
     constraints_that_wait_for_the_commit,
     unusual_tables,
+    check_from_the_command_line,
     collecting_goes_by_index,
 );
 
@@ -791,4 +792,39 @@ fn unusual_tables(database: &TestDatabase) {
             assert_eq!(left(database, "jobs"), 2);
         }
     }
+}
+
+fn check_from_the_command_line(database: &TestDatabase) {
+    let directory = tempfile::tempdir().unwrap();
+    database.sql(&format!("CREATE TABLE jobs (id INT PRIMARY KEY, {FLAG}); INSERT INTO jobs (id) VALUES (7), (8)"));
+    let check = |done: &str, table: &str, arguments: &[&str]| {
+        let file = directory.path().join("soloist.toml");
+        let text = format!(
+            "[database]\nurl = '{}'\n[tasks.t]\ncommand = ['true']\n[tasks.t.source]\ntable = '{table}'\nkey = 'id'\n\
+             pending = 'processed = FALSE'\ndone = '{done}'\n",
+            database.url()
+        );
+        std::fs::write(&file, text).unwrap();
+        let output = house::soloist().arg("check").arg("--config").arg(&file).args(arguments).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let (code, out, err) = check("processed = TRUE", "jobs", &[]);
+    assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
+    for word in ["2 of 2", "none serves `pending`", "id, processed", "tried on the row 7", "SET processed = TRUE"] {
+        assert!(out.contains(word), "{word} in {out}");
+    }
+    assert_eq!(left(database, "jobs"), 2);
+    let (code, out, _) = check("processed = TRUE", "jobs", &["--json"]);
+    let told: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &told["ok"], &told["sources"][0]["pending"]), (Some(0), &true.into(), &2.into()));
+    let (code, _, err) = check("processed = nope", "jobs", &[]);
+    assert!(code == Some(2) && err.contains("tasks.t.source.done") && err.contains("nope"), "{err}");
+    let (code, _, err) = check("processed = FALSE", "jobs", &[]);
+    assert!(code == Some(2) && err.contains("still meets `pending`"), "{err}");
+    let (code, _, err) = check("processed = TRUE", "job", &[]);
+    assert!(code == Some(2) && err.contains("did you mean jobs?"), "{err}");
+    let (code, _, err) = check("processed = TRUE", "jobs; DROP TABLE jobs", &[]);
+    assert!(code == Some(2) && err.contains("there is no table"), "{err}");
+    assert_eq!(left(database, "jobs"), 2);
 }

@@ -41,7 +41,9 @@ impl TableSource {
         }
         let done = source.done.as_ref().map(|done| looking.writing("done", done, &key)).transpose()?;
         let failed = source.failed.as_ref().map(|failed| looking.writing("failed", failed, &key)).transpose()?;
-        let pending = format!("({}\n)", verbatim(&source.pending));
+        // A comment at its end would swallow the bracket.
+        let end = if source.pending.contains(['-', '#']) { "\n" } else { "" };
+        let pending = format!("({}{end})", verbatim(&source.pending));
         Ok(Self { dialect, label, table, key, index_order, columns, version, order, pending, done, failed })
     }
 }

@@ -1,0 +1,200 @@
+//! `soloist check`: whether the configuration holds before a node runs on it: the file, the server, the migrations, and
+//! of each source the table, the key, the predicate and the write-backs. Changes nothing.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::ask::Asked;
+use super::output;
+use crate::config::{Config, DatabaseUrl, Purpose};
+use crate::error::{Error, Result};
+use crate::store::migrate::{self, Schema};
+use crate::store::source::{Inspection, Trial, inspect};
+use crate::store::{Connection, Store};
+
+/// `soloist check`
+#[derive(Debug, Args)]
+pub(super) struct Check {}
+
+/// What became of one source.
+struct Checked {
+    task: String,
+    result: Result<Inspection>,
+}
+
+impl Check {
+    pub(super) fn run(self, asked: &Asked) -> Result<ExitCode> {
+        let file = asked.config.as_deref();
+        let config = Config::load(file, Purpose::Serve)
+            .map_err(|errors| Error::usage(errors.render(false, "it would not run")))?;
+        let store = Store::new(&config.database, config.node.lease, 1);
+        let place = store.database.url.describe();
+        let sourced = config.tasks.values().any(|task| task.source.is_some());
+        if let Some(path) = absent(&store.database.url) {
+            if sourced {
+                return Err(Error::usage(format!("there is no database at {path}, so its tables cannot be looked at")));
+            }
+            let (tasks, schedules) = (config.tasks.len(), config.schedules.len());
+            return match asked.json {
+                true => {
+                    output::json(&json!({ "ok": true, "tasks": tasks, "schedules": schedules, "schema": "absent" }))
+                }
+                false => {
+                    output::line(format!("{}\n{place}: not there yet; serve and migrate make it", counted(&config)))
+                }
+            }
+            .map(|()| ExitCode::SUCCESS);
+        }
+        let server = store.server()?;
+        let mut connection = store.work()?;
+        let schema = migrate::schema(&mut connection)?;
+        if schema == Schema::New {
+            return Err(Error::refused(format!(
+                "{place} has migrations that this binary does not know; use a newer one"
+            )));
+        }
+        let checked = sources(&mut connection, &config)?;
+        let good = checked.iter().all(Checked::is_good);
+        if asked.json {
+            let sources: Vec<_> = checked.iter().map(Checked::json).collect();
+            let migrations = if schema == Schema::Current { "current" } else { "missing" };
+            output::json(&json!({
+                "ok": good, "server": server.name, "schema": migrations, "tasks": config.tasks.len(),
+                "schedules": config.schedules.len(), "sources": sources,
+            }))?;
+        } else {
+            output::line(counted(&config))?;
+            output::line(format!("{}: {place}", server.name))?;
+            output::line(match schema {
+                Schema::Current => "Migrations: all applied",
+                _ => "Migrations: some are missing; serve applies them, or soloist migrate",
+            })?;
+            for checked in &checked {
+                checked.print()?;
+            }
+        }
+        for checked in &checked {
+            for trouble in checked.troubles() {
+                output::note(format!("error: {trouble}"));
+            }
+        }
+        Ok(ExitCode::from(if good { 0 } else { 2 }))
+    }
+}
+
+/// The path of a SQLite file that is not there; to open it would make it.
+fn absent(url: &DatabaseUrl) -> Option<&str> {
+    match url {
+        DatabaseUrl::Sqlite { path, memory: false } if !path.starts_with("file:") && !Path::new(path).exists() => {
+            Some(path)
+        }
+        _ => None,
+    }
+}
+
+fn counted(config: &Config) -> String {
+    let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+    format!("Configuration: {}, {}", plural(config.tasks.len(), "task"), plural(config.schedules.len(), "schedule"))
+}
+
+/// A fault of one source leaves the others to be looked at; a database that is gone ends the command.
+fn sources(connection: &mut Connection, config: &Config) -> Result<Vec<Checked>> {
+    let mut checked = Vec::new();
+    for (name, task) in &config.tasks {
+        let Some(source) = &task.source else { continue };
+        let result = inspect(connection, name, source);
+        if let Err(error) = &result
+            && error.is_transient()
+        {
+            return Err(error.clone().context(format_args!("tasks.{name}.source")));
+        }
+        checked.push(Checked { task: name.clone(), result });
+    }
+    Ok(checked)
+}
+
+impl Checked {
+    fn is_good(&self) -> bool {
+        self.troubles().is_empty()
+    }
+
+    /// What must be mended.
+    fn troubles(&self) -> Vec<String> {
+        let told = match &self.result {
+            Ok(told) => told,
+            Err(error) => return vec![error.to_string()],
+        };
+        let trials = [("done", &told.done_trial), ("failed", &told.failed_trial)];
+        let refused = trials.into_iter().filter_map(|(setting, trial)| match trial {
+            Trial::Refused(words) => Some(format!("tasks.{}.source.{setting}: {words}", self.task)),
+            _ => None,
+        });
+        refused.collect()
+    }
+
+    /// What should be thought about.
+    fn remarks(told: &Inspection) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if !told.indexed {
+            remarks.push("no index serves `pending`: each sweep reads the whole table".to_owned());
+        }
+        if !told.transactional {
+            remarks.push(format!("{} is not transactional: a crash may do a row twice", told.table));
+        }
+        remarks
+    }
+
+    fn print(&self) -> Result<()> {
+        let Ok(told) = &self.result else { return Ok(()) };
+        let number =
+            |count: Option<i64>| count.map_or_else(|| "too many to count".to_owned(), |count| count.to_string());
+        output::line(format!("\nTask {}: rows of {}", self.task, told.table))?;
+        output::line(format!("  pending   {} of {}", number(told.pending), number(told.rows)))?;
+        output::line(format!(
+            "  index     {}",
+            if told.indexed { "serves `pending`" } else { "none serves `pending`" }
+        ))?;
+        output::line(format!("  payload   {}", told.columns.join(", ")))?;
+        for (setting, trial) in [("done", &told.done_trial), ("failed", &told.failed_trial)] {
+            let went = match trial {
+                Trial::Passed(key) => format!("tried on the row {key} and taken back"),
+                Trial::Refused(_) => "refused, see below".to_owned(),
+                Trial::NoRow => "not tried: no row is pending".to_owned(),
+                Trial::Nothing => "not set".to_owned(),
+            };
+            output::line(format!("  {setting:9} {went}"))?;
+        }
+        for remark in Self::remarks(told) {
+            output::line(format!("  note      {remark}"))?;
+        }
+        output::line("  What will run:")?;
+        let statements = [Some(&told.collect), Some(&told.read), told.done.as_ref(), told.failed.as_ref()];
+        for sql in statements.into_iter().flatten() {
+            output::line(format!("    {}", sql.replace('\n', "\n      ")))?;
+        }
+        Ok(())
+    }
+
+    fn json(&self) -> Value {
+        let told = match &self.result {
+            Ok(told) => told,
+            Err(error) => return json!({ "task": self.task, "errors": [error.to_string()] }),
+        };
+        let trial = |trial: &Trial| match trial {
+            Trial::Passed(key) => json!({ "outcome": "passed", "key": key }),
+            Trial::Refused(words) => json!({ "outcome": "refused", "error": words }),
+            Trial::NoRow => json!({ "outcome": "no_row" }),
+            Trial::Nothing => Value::Null,
+        };
+        json!({
+            "task": self.task, "table": told.table, "pending": told.pending, "rows": told.rows, "indexed": told.indexed,
+            "transactional": told.transactional, "columns": told.columns, "errors": self.troubles(),
+            "notes": Self::remarks(told),
+            "sql": { "collect": told.collect, "read": told.read, "done": told.done, "failed": told.failed },
+            "trial": { "done": trial(&told.done_trial), "failed": trial(&told.failed_trial) },
+        })
+    }
+}
