@@ -6,6 +6,7 @@ pub mod error;
 pub mod handler;
 pub mod http;
 pub mod model;
+pub mod next;
 pub mod problems;
 pub mod store;
 pub mod testing;

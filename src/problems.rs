@@ -5,7 +5,7 @@
 mod node;
 mod task;
 mod verdict;
-mod words;
+pub(crate) mod words;
 
 use serde::Serialize;
 

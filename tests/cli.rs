@@ -145,6 +145,8 @@ fn an_entry_is_accepted_and_steered(database: &TestDatabase) {
     assert!(!table.contains('\u{1b}'));
 
     let id = id.to_string();
+    let text = run(database, &["entries", "show", &id]).ok();
+    assert!(text.ends_with("\nWaits: no living node knows `mail`.\n"), "{text}");
     run(database, &["entries", "retry", &id]).fails(1, "is pending: only failed, cancelled ones can be retried");
     assert_eq!(run(database, &["entries", "cancel", &id]).ok(), format!("entry {id} is cancelled\n"));
     run(database, &["entries", "retry", &id]).ok();

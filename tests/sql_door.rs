@@ -1,7 +1,7 @@
 //! The plain SQL door: what any program may INSERT with the database's own client, and what it is refused.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -147,22 +147,22 @@ fn open_client(database: &TestDatabase, payload: i64) -> Child {
             let mut command = Command::new("python3");
             let script = "import sqlite3, sys\n\
                 c = sqlite3.connect(sys.argv[1], timeout=30, isolation_level=None)\n\
-                for line in sys.stdin:\n    c.execute(line)\n";
+                for line in sys.stdin:\n    print(c.execute(line).fetchall(), flush=True)\n";
             command.args(["-c", script]).arg(database.path().unwrap());
             command
         }
         Backend::Postgres => {
             let mut command = Command::new("psql");
-            command.args(["-q", "-X", "-v", "ON_ERROR_STOP=1", "-d", database.url().as_str()]);
+            command.args(["-q", "-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", database.url().as_str()]);
             command
         }
         Backend::MariaDb | Backend::MySql => {
             let mut command = Command::new("mariadb");
-            command.args(["-n", "-h", &url.0, "-P", &url.1, "-u", "root", &url.2]);
+            command.args(["-n", "-N", "-h", &url.0, "-P", &url.1, "-u", "root", &url.2]);
             command
         }
     };
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let begin = if database.backend() == Backend::Sqlite { "BEGIN IMMEDIATE" } else { "BEGIN" };
     tell(&mut child, begin);
@@ -186,6 +186,18 @@ fn tell(child: &mut Child, sql: &str) {
     child.stdin.as_mut().unwrap().flush().unwrap();
 }
 
+/// Waits until a client has done all that it was told.
+fn wait_for_word(child: &mut Child) {
+    tell(child, "SELECT 'ready'");
+    let out = child.stdout.as_mut().unwrap();
+    let mut text = String::new();
+    while !text.contains("ready") {
+        let mut byte = [0];
+        out.read_exact(&mut byte).expect("the client goes on");
+        text.push(byte[0].into());
+    }
+}
+
 /// Ends a client: whether all that it was told succeeded.
 fn finish(mut child: Child, sql: &str) -> Result<(), String> {
     // A client that has failed already reads no more.
@@ -203,8 +215,8 @@ fn waiting(database: &TestDatabase) -> i64 {
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
         ),
         Backend::MariaDb | Backend::MySql => database.number(
-            "SELECT count(*) FROM information_schema.innodb_trx t JOIN information_schema.processlist p \
-             ON p.id = t.trx_mysql_thread_id WHERE t.trx_state = 'LOCK WAIT' AND p.db = database()",
+            "SELECT count(*) FROM information_schema.processlist \
+             WHERE db = database() AND state = 'Update' AND info LIKE 'INSERT INTO soloist_entries%'",
         ),
         Backend::Sqlite => 1,
     }
@@ -217,9 +229,8 @@ fn two_open_transactions_cannot_hold_one_key(database: &TestDatabase) {
     }
     for end in ["COMMIT", "ROLLBACK"] {
         database.sql("DELETE FROM soloist_entries");
-        let first = open_client(database, 1);
-        // Once the row is locked, a second insert of it has to wait.
-        std::thread::sleep(Duration::from_millis(300));
+        let mut first = open_client(database, 1);
+        wait_for_word(&mut first);
         let mut second = open_client(database, 2);
         until(Duration::from_secs(20), "the second insert waits", || waiting(database) == 1);
         assert!(second.try_wait().unwrap().is_none(), "it waits");

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::connection::Connection;
 use super::node_list::{self, Leader, NodeShape};
+use super::nodes;
 use super::statement::Statement;
 use super::sweeps::{self, Sweep};
 use super::tasks::declared::{self, Declared};
@@ -80,7 +81,7 @@ pub fn of(facts: Facts) -> Status {
 
 /// Reads what problems are worked out from.
 pub fn facts(connection: &mut Connection) -> Result<Facts> {
-    let now = connection.number(Statement::new(connection.dialect().sql("SELECT {now} AS n")))?;
+    let now = nodes::clock(connection)?;
     let declared = declared::living(connection)?;
     let tasks = tasks::list_at(connection, &declared, now)?;
     let failures =

@@ -33,3 +33,4 @@ CREATE INDEX soloist_entries_lease ON soloist_entries (lease_until) WHERE lease_
 CREATE UNIQUE INDEX soloist_entries_key ON soloist_entries (task, dedupe_key)
     WHERE dedupe_key IS NOT NULL AND key_held = 1;
 CREATE INDEX soloist_entries_finished ON soloist_entries (task, finished_at) WHERE finished_at IS NOT NULL;
+CREATE INDEX soloist_entries_ended_badly ON soloist_entries (state, id) WHERE state IN ('failed', 'cancelled');

@@ -9,7 +9,9 @@ use crate::cli::output;
 use crate::cli::table::cut;
 use crate::cli::time_text::shown;
 use crate::error::{Error, Result};
+use crate::next;
 use crate::store::entries::{self, AttemptShape, EntryShape};
+use crate::store::{nodes, tasks};
 
 /// `soloist entries show`
 #[derive(Debug, Args)]
@@ -23,10 +25,13 @@ impl Show {
         let entry = entries::get(&mut connection, self.id)?
             .ok_or_else(|| Error::not_found(format!("there is no entry {}", self.id)))?;
         if asked.json {
-            output::json(&entry)?
-        } else {
-            print(&entry)?
+            output::json(&entry)?;
+            return Ok(ExitCode::SUCCESS);
         }
+        let now = nodes::clock(&mut connection)?;
+        let task = tasks::get(&mut connection, &entry.task)?;
+        print(&entry)?;
+        output::line(format!("\n{}", next::next(&entry, task.as_ref(), now)))?;
         Ok(ExitCode::SUCCESS)
     }
 }

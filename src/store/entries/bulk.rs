@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::model::entry;
 use crate::model::time::Micros;
 use crate::store::connection::Connection;
+use crate::store::nodes;
 use crate::store::statement::Statement;
 
 /// Entries of one transaction.
@@ -39,7 +40,7 @@ pub fn apply_in_bulk(connection: &mut Connection, action: Action, filter: &Filte
     let dialect = connection.dialect();
     let before = match filter.before {
         Some(before) => before,
-        None => connection.number(Statement::new(dialect.sql("SELECT {now} AS n")))?,
+        None => nodes::clock(connection)?,
     };
     let filter = Filter { before: Some(before), ..filter.clone() };
     if dry_run {

@@ -39,6 +39,13 @@ impl Filter {
 
     /// Adds ` AND …` for each thing that is set; the entries are named `e`.
     pub(super) fn add_to(&self, mut statement: Statement, dialect: Dialect) -> Statement {
+        if let Some(state) = self.state {
+            // As a word, not as a bind: only so do partial indexes serve.
+            statement = statement.text(&format!(" AND e.state = '{}'", state.word()));
+            if state == State::Running {
+                statement = statement.text(" AND e.node_id IS NOT NULL AND e.finished_at IS NULL");
+            }
+        }
         let mut and = |text: &str, bind: Bind| {
             statement = std::mem::replace(&mut statement, Statement::new("")).text(" AND ").text(text).bind(bind);
         };
@@ -47,9 +54,6 @@ impl Filter {
         }
         if let Some(task) = &self.task {
             and("e.task = ?", task.as_str().into());
-        }
-        if let Some(state) = self.state {
-            and("e.state = ?", state.word().into());
         }
         if let Some(key) = &self.key {
             let same = match dialect {

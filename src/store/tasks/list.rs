@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::model::entry;
 use crate::model::time::{Micros, SECOND};
 use crate::store::connection::Connection;
+use crate::store::nodes;
 use crate::store::statement::Statement;
 
 /// A task as people see it. Completed and failed are of the last 24 h.
@@ -99,7 +100,7 @@ pub fn get(connection: &mut Connection, name: &str) -> Result<Option<TaskShape>>
 
 /// All tasks, by name.
 pub fn list(connection: &mut Connection) -> Result<Vec<TaskShape>> {
-    let now = connection.number(Statement::new(connection.dialect().sql("SELECT {now} AS n")))?;
+    let now = nodes::clock(connection)?;
     let declared = declared::living(connection)?;
     list_at(connection, &declared, now)
 }

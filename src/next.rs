@@ -1,0 +1,170 @@
+//! "What happens next?": one sentence under the state of an entry, the first that is true.
+//!
+//! Pure over rows of one moment.
+
+use crate::model::State;
+use crate::model::time::Micros;
+use crate::problems::words::{age, first_line, moment};
+use crate::store::entries::EntryShape;
+use crate::store::tasks::TaskShape;
+
+/// What happens next to an entry; `task` is its task, if anything is known of it.
+pub fn next(entry: &EntryShape, task: Option<&TaskShape>, now: Micros) -> String {
+    match entry.state {
+        State::Pending => pending(entry, task, now),
+        State::Running => running(entry, now),
+        State::Completed => completed(entry),
+        State::Failed if entry.attempt >= entry.max_attempts => {
+            let (attempt, most) = (entry.attempt, entry.max_attempts);
+            format!("Failed for good after {attempt} of {most} attempts. {}", retry(entry))
+        }
+        State::Failed => {
+            format!("Failed for good at attempt {}: it was not to be repeated. {}", entry.attempt, retry(entry))
+        }
+        State::Cancelled => {
+            let when = entry.finished_at.map(|at| format!(" at {}", moment(at, now))).unwrap_or_default();
+            format!("Cancelled{when}. {}", retry(entry))
+        }
+    }
+}
+
+fn retry(entry: &EntryShape) -> String {
+    format!("Nothing more happens by itself; to try again: soloist entries retry {}", entry.id)
+}
+
+fn pending(entry: &EntryShape, task: Option<&TaskShape>, now: Micros) -> String {
+    let name = &entry.task;
+    if let Some(paused) = task.and_then(|task| task.paused.as_ref()) {
+        let reason = match paused.reason.as_deref().map(first_line) {
+            Some(reason) if !reason.is_empty() => format!(": \"{reason}\""),
+            _ => String::new(),
+        };
+        return format!("Waits: `{name}` is paused by {} since {}{reason}.", paused.by, moment(paused.since, now));
+    }
+    if task.is_none_or(|task| task.handler.is_none()) {
+        return format!("Waits: no living node knows `{name}`.");
+    }
+    if let Some(held) = task.and_then(|task| task.held.as_ref()) {
+        let next = match held.next_probe_at {
+            Some(at) if at > now => format!("next try in {}", age(at - now)),
+            _ => "the next try is due".to_owned(),
+        };
+        return format!("Waits: the host of `{name}` refuses (`{}`); {next}.", first_line(&held.reason));
+    }
+    let attempt = entry.attempt.saturating_add(1);
+    if entry.run_at > now {
+        let (at, after) = (moment(entry.run_at, now), age(entry.run_at - now));
+        return format!("Starts at {at}, in {after}: attempt {attempt} of {}.", entry.max_attempts);
+    }
+    let due = format!("Due since {}, for {}", moment(entry.run_at, now), age(now - entry.run_at));
+    match task.and_then(|task| task.handler.as_deref()) {
+        Some("pull") => format!("{due}: waits for an outside worker that asks for `{name}`."),
+        _ => format!("{due}: attempt {attempt} of {} starts when its turn comes.", entry.max_attempts),
+    }
+}
+
+fn running(entry: &EntryShape, now: Micros) -> String {
+    let node = entry.node.as_deref().unwrap_or("a node");
+    let since = entry.started_at.unwrap_or(now);
+    let (moment, age) = (moment(since, now), age(now - since));
+    format!("Runs on {node} since {moment}, for {age}. If {node} dies, it is pending again once its lease ends.")
+}
+
+fn completed(entry: &EntryShape) -> String {
+    let node = entry.node.as_deref().map(|node| format!(" on {node}")).unwrap_or_default();
+    let span = match (entry.started_at, entry.finished_at) {
+        (Some(started), Some(finished)) => format!(" in {}", age(finished - started)),
+        _ => String::new(),
+    };
+    let attempt = match entry.attempt {
+        ..=1 => "the first attempt".to_owned(),
+        n => format!("attempt {n}"),
+    };
+    format!("Completed{span}{node}, at {attempt}.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::time::SECOND;
+    use crate::store::tasks::{Held, Paused};
+
+    const NOW: Micros = 1_800_000_000 * SECOND;
+
+    fn entry(state: State) -> EntryShape {
+        EntryShape {
+            id: 17,
+            task: "mail".into(),
+            key: None,
+            state,
+            payload: None,
+            priority: 0,
+            attempt: 2,
+            max_attempts: 10,
+            run_at: NOW - 12 * SECOND,
+            created_at: NOW - 60 * SECOND,
+            started_at: Some(NOW - 17 * SECOND),
+            finished_at: state.is_final().then_some(NOW - 16 * SECOND),
+            node: Some("web-2".into()),
+            schedule: None,
+            scheduled_for: None,
+            idempotency_key: "x-17".into(),
+            error: None,
+            attempts: None,
+        }
+    }
+
+    fn task(handler: &str) -> TaskShape {
+        TaskShape {
+            name: "mail".into(),
+            handler: Some(handler.into()),
+            source: false,
+            declared_by: Vec::new(),
+            concurrency: None,
+            max_attempts: 10,
+            paused: None,
+            pending: 1,
+            due: 1,
+            running: 0,
+            completed: 0,
+            failed: 0,
+            rate_per_s: 0.0,
+            oldest_due_age_s: None,
+            held: None,
+        }
+    }
+
+    fn say(entry: &EntryShape, task: Option<&TaskShape>) -> String {
+        next(entry, task, NOW)
+    }
+
+    #[test]
+    fn what_waits_says_for_what() {
+        let http = task("http");
+        let due = entry(State::Pending);
+        let turn = "Due since 07:59 UTC, for 12 s: attempt 3 of 10 starts when its turn comes.";
+        assert_eq!(say(&due, Some(&http)), turn);
+        let pull = "Due since 07:59 UTC, for 12 s: waits for an outside worker that asks for `mail`.";
+        assert_eq!(say(&due, Some(&task("pull"))), pull);
+        assert_eq!(say(&due, None), "Waits: no living node knows `mail`.");
+        let later = EntryShape { run_at: NOW + 101 * SECOND, ..due.clone() };
+        assert_eq!(say(&later, Some(&http)), "Starts at 08:01 UTC, in 1 min: attempt 3 of 10.");
+        let paused = Paused { by: "ivo".into(), since: NOW - 3600 * SECOND, reason: Some("quota".into()) };
+        let paused = TaskShape { paused: Some(paused), ..http.clone() };
+        assert_eq!(say(&due, Some(&paused)), "Waits: `mail` is paused by ivo since 07:00 UTC: \"quota\".");
+        let held = Held { since: NOW, reason: "401".into(), next_probe_at: Some(NOW + 40 * SECOND) };
+        let held = TaskShape { held: Some(held), ..http.clone() };
+        assert_eq!(say(&due, Some(&held)), "Waits: the host of `mail` refuses (`401`); next try in 40 s.");
+    }
+
+    #[test]
+    fn what_has_started_says_where_and_how_long() {
+        let say = |entry: &EntryShape| next(entry, None, NOW);
+        assert!(say(&entry(State::Running)).starts_with("Runs on web-2 since 07:59 UTC, for 17 s. If web-2 dies"));
+        assert_eq!(say(&entry(State::Completed)), "Completed in 1 s on web-2, at attempt 2.");
+        assert!(say(&entry(State::Failed)).starts_with("Failed for good at attempt 2: it was not to be repeated."));
+        let used_up = EntryShape { attempt: 10, ..entry(State::Failed) };
+        assert!(say(&used_up).starts_with("Failed for good after 10 of 10 attempts. Nothing more happens by itself"));
+        assert!(say(&entry(State::Cancelled)).ends_with("to try again: soloist entries retry 17"));
+    }
+}
