@@ -37,6 +37,7 @@ on_every_backend!(
     claimed_and_settled,
     constraints_that_wait_for_the_commit,
     unusual_tables,
+    another_order_starts_the_sweep_anew,
     check_from_the_command_line,
     collecting_goes_by_index,
 );
@@ -827,4 +828,23 @@ fn check_from_the_command_line(database: &TestDatabase) {
     let (code, _, err) = check("processed = TRUE", "jobs; DROP TABLE jobs", &[]);
     assert!(code == Some(2) && err.contains("there is no table"), "{err}");
     assert_eq!(left(database, "jobs"), 2);
+}
+
+fn another_order_starts_the_sweep_anew(database: &TestDatabase) {
+    let store = open(database);
+    let connection = &mut store.work().unwrap();
+    database.sql(&format!("CREATE TABLE jobs (id INT PRIMARY KEY, name VARCHAR(9), rank_at INT, {FLAG})"));
+    database.sql("INSERT INTO jobs (id, name, rank_at) VALUES (1, 'z', 1), (2, 'y', 2), (3, 'x', 3)");
+    let mut declared = source("jobs", &["id"]);
+    declared.order = Some("name".to_owned());
+    let by_name = resolve(connection, &declared);
+    declared.order = Some("rank_at".to_owned());
+    let by_rank = resolve(connection, &declared);
+    sweeps::request(connection, "t").unwrap();
+    let mut step = |source, ahead| sweeps::step(connection, source, "t", NODE, LEASE, ahead).unwrap();
+    assert_eq!(step(&by_name, 1), Step::Collected(1));
+    assert_eq!(step(&by_rank, 2), Step::Collected(1), "a position among names says nothing of ranks");
+    assert_eq!(keys(database), ["3", "1"]);
+    while !matches!(step(&by_rank, 9), Step::Passed) {}
+    assert_eq!(keys(database), ["3", "1", "2"]);
 }

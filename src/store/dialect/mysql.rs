@@ -10,9 +10,10 @@ fn integers(alias: &str) -> String {
 }
 
 pub(super) fn rows_of_texts(alias: &str) -> String {
-    // Compared with columns of our own, which are all utf8mb4_bin; the session's collation may be another.
+    // Compared with columns of our own, which are all utf8mb4_bin; the session's collation may be another. As long as
+    // those are: with more than 512 characters MariaDB would put each such table on disk.
     format!(
-        "(SELECT value COLLATE utf8mb4_bin AS value FROM JSON_TABLE(?, '$[*]' COLUMNS (value VARCHAR(1020) CHARACTER \
+        "(SELECT value COLLATE utf8mb4_bin AS value FROM JSON_TABLE(?, '$[*]' COLUMNS (value VARCHAR(255) CHARACTER \
          SET utf8mb4 PATH '$')) AS {alias}_texts) AS {alias}"
     )
 }

@@ -19,6 +19,9 @@ pub struct Position {
     /// The sort columns of the last row that was passed, as the database's texts; empty at the start of a phase.
     #[serde(default)]
     after: Vec<String>,
+    /// What the rows were sorted by: under another configuration the position means nothing.
+    #[serde(default)]
+    by: String,
 }
 
 /// A chunk of keys.
@@ -35,6 +38,9 @@ pub struct Collected {
 impl TableSource {
     /// The next keys of pending rows, `limit` at most. Locks nothing.
     pub fn collect(&self, connection: &mut Connection, position: &Position, limit: usize) -> Result<Collected> {
+        let by = self.sorted_by();
+        let start = Position { by: by.clone(), ..Position::default() };
+        let position = if position.by == by { position } else { &start };
         let rows: Vec<Row> = connection.load(self.collecting(position, limit))?;
         let mut collected = Collected::default();
         let mut last = None;
@@ -55,14 +61,20 @@ impl TableSource {
                 if after == position.after {
                     return Err(Error::refused(format!("{}: its order gives the same rows again", self.label)));
                 }
-                Some(Position { without_order: position.without_order, after })
+                Some(Position { without_order: position.without_order, after, by })
             }
             _ if self.order.is_some() && !position.without_order => {
-                Some(Position { without_order: true, after: Vec::new() })
+                Some(Position { without_order: true, after: Vec::new(), by })
             }
             _ => None,
         };
         Ok(collected)
+    }
+
+    fn sorted_by(&self) -> String {
+        let sort = self.order.iter().chain(self.index_order.iter().map(|place| &self.key[*place]));
+        let named: Vec<_> = sort.map(|column| format!("{} {}", column.name, column.declared)).collect();
+        format!("{}: {}", self.label, named.join(", "))
     }
 
     pub(super) fn collecting(&self, position: &Position, limit: usize) -> Statement {

@@ -130,11 +130,12 @@ fn collect(
     let next = collected.next.as_ref().map(serde_json::to_string).transpose().map_err(Error::internal)?;
     let dialect = connection.dialect();
     let made = connection.transaction(|connection| {
-        // Only where the node still holds it, and no other thread of it has been as far.
+        // The position alone is the fence: whoever moves it first has passed these rows. Were it the lease, a predicate
+        // that takes longer than a lease would be begun by one node after another and ended by none.
         let sql = dialect.sql(
             "UPDATE soloist_sweeps SET passed = ?, position = ?, error = ?, \
-             failed_since = CASE WHEN ? = 1 THEN COALESCE(failed_since, {now}) END, lease_until = {now} + ? \
-             WHERE id = ? AND passed = 0 AND node_id = ? AND COALESCE(position, '') = ?",
+             failed_since = CASE WHEN ? = 1 THEN COALESCE(failed_since, {now}) END, node_id = ?, \
+             lease_until = {now} + ? WHERE id = ? AND passed = 0 AND COALESCE(position, '') = ?",
         );
         let left_out = collected.left_out.as_ref().map(ToString::to_string);
         let statement = Statement::new(sql)
@@ -142,9 +143,9 @@ fn collect(
             .bind(next.clone().or_else(|| open.position.clone()))
             .bind(left_out.clone())
             .bind(i32::from(left_out.is_some()))
+            .bind(node_id)
             .bind(micros(lease))
             .bind(open.id)
-            .bind(node_id)
             .bind(open.position.clone().unwrap_or_default());
         if connection.execute(statement)? == 0 {
             return Ok(None);
