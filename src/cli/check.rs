@@ -141,6 +141,9 @@ impl Checked {
         if !told.indexed {
             remarks.push("no index serves `pending`: each sweep reads the whole table".to_owned());
         }
+        if told.sorts {
+            remarks.push("no index serves `order`: each step of a sweep sorts the rows that wait".to_owned());
+        }
         if !told.transactional {
             remarks.push(format!("{} is not transactional: a crash may do a row twice", told.table));
         }

@@ -8,12 +8,13 @@ pub mod catalog;
 mod collect;
 mod inspect;
 pub mod placeholders;
+mod plan;
 mod read;
 mod resolve;
 mod value;
 mod write_back;
 
-pub use collect::{Collected, Position};
+pub use collect::{CHUNK, Collected, Position};
 pub use inspect::{Inspection, Trial, inspect};
 pub use read::SourceRow;
 pub use write_back::Mark;

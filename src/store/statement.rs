@@ -98,6 +98,13 @@ impl Statement {
         self
     }
 
+    /// Puts text without a `?` before it: `EXPLAIN`.
+    #[must_use]
+    pub fn after(mut self, sql: &str) -> Self {
+        self.sql = format!("{sql} {}", self.sql);
+        self
+    }
+
     /// Not to be kept prepared: its text is not one of a fixed few.
     #[must_use]
     pub fn once(mut self) -> Self {

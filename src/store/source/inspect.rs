@@ -1,11 +1,10 @@
 //! What `check` tells of a source: how many rows wait, whether an index finds them, what will run, and whether the
 //! database takes the write-backs, tried on one row and undone.
 
-use super::{Mark, Position, TableSource};
+use super::{CHUNK, Mark, Position, TableSource, plan};
 use crate::config;
 use crate::error::{Error, Result};
 use crate::store::connection::Connection;
-use crate::store::dialect::Dialect;
 use crate::store::statement::Statement;
 
 /// What was found out about a source.
@@ -21,6 +20,8 @@ pub struct Inspection {
     pub transactional: bool,
     /// True if an index finds the rows that wait; otherwise a sweep reads the whole table.
     pub indexed: bool,
+    /// True if no index gives rows in their order, so that each step of a sweep sorts those that wait.
+    pub sorts: bool,
     /// The columns that leave in the payload.
     pub columns: Vec<String>,
     /// Finds keys.
@@ -63,7 +64,8 @@ pub fn inspect(connection: &mut Connection, task: &str, source: &config::Source)
     let rows = count(connection, format!("SELECT count(*) AS n FROM {table}"))?;
     let waiting = format!("SELECT count(*) AS n FROM {table} WHERE {}", resolved.pending);
     let pending = count(connection, waiting).map_err(at("pending"))?;
-    let indexed = indexed(connection, &resolved).map_err(at("pending"))?;
+    let indexed = plan::finds_by_index(connection, &resolved).map_err(at("pending"))?;
+    let sorts = plan::sorts(connection, &resolved).map_err(at("order"))?;
     let first = resolved.collect(connection, &Position::default(), 1).map_err(at("pending"))?;
     let key = match (first.keys.into_iter().next(), first.next) {
         (None, Some(without_order)) => resolved.collect(connection, &without_order, 1)?.keys.into_iter().next(),
@@ -86,8 +88,9 @@ pub fn inspect(connection: &mut Connection, task: &str, source: &config::Source)
         rows,
         transactional: resolved.table.transactional,
         indexed,
+        sorts,
         columns: resolved.column_names().into_iter().map(str::to_owned).collect(),
-        collect: resolved.collecting(&Position::default(), 1000).sql(),
+        collect: resolved.collecting(&Position::default(), CHUNK).sql(),
         read: resolved.reading(&[&example]).sql(),
         done: resolved.marking(true, &shown).map(|statement| statement.sql()),
         failed: resolved.marking(false, &shown).map(|statement| statement.sql()),
@@ -125,57 +128,4 @@ fn trial(connection: &mut Connection, source: &TableSource, mark: Option<&Mark>,
             None => Trial::Passed(mark.key),
         },
     })
-}
-
-/// True if the database finds pending rows by an index. A small table hides it, since there a scan is cheapest: asked so
-/// that the table's size does not count, as far as the database lets one.
-fn indexed(connection: &mut Connection, source: &TableSource) -> Result<bool> {
-    let select = format!("SELECT 1 FROM {} WHERE {}", source.table.quoted, source.pending);
-    match connection.dialect() {
-        Dialect::Sqlite => {
-            #[derive(diesel::QueryableByName)]
-            struct Plan {
-                #[diesel(sql_type = diesel::sql_types::Text)]
-                detail: String,
-            }
-            let plan: Vec<Plan> = connection.load(Statement::new(format!("EXPLAIN QUERY PLAN {select}")).once())?;
-            let top = plan.first().map(|row| row.detail.as_str()).unwrap_or_default();
-            Ok(top.starts_with("SEARCH") || top.starts_with("MULTI-INDEX OR") || partial(connection, top)?)
-        }
-        Dialect::Postgres => {
-            #[derive(diesel::QueryableByName)]
-            struct Plan {
-                #[diesel(sql_type = diesel::sql_types::Text, column_name = "QUERY PLAN")]
-                line: String,
-            }
-            connection.begin()?;
-            let plan = connection
-                .batch("SET LOCAL enable_seqscan = off")
-                .and_then(|()| connection.load::<Plan>(Statement::new(format!("EXPLAIN (COSTS off) {select}")).once()));
-            connection.rollback();
-            let lines: Vec<_> = plan?.into_iter().map(|row| row.line).collect();
-            if lines.iter().any(|line| line.contains("Seq Scan on")) {
-                return Ok(false);
-            }
-            // A whole index read in its order finds nothing; one with a condition of its own does.
-            let filtered = lines.iter().any(|line| line.trim_start().starts_with("Filter:"));
-            Ok(lines.iter().any(|line| line.contains("Index Cond:")) || !filtered)
-        }
-        Dialect::Mysql => {
-            #[derive(diesel::QueryableByName)]
-            struct Plan {
-                #[diesel(sql_type = diesel::sql_types::Nullable<diesel::sql_types::Text>)]
-                possible_keys: Option<String>,
-            }
-            let plan: Vec<Plan> = connection.load(Statement::new(format!("EXPLAIN {select}")).once())?;
-            Ok(plan.first().is_some_and(|row| row.possible_keys.as_deref().is_some_and(|keys| !keys.is_empty())))
-        }
-    }
-}
-
-/// True if SQLite reads a partial index: all of it, but it holds pending rows only.
-fn partial(connection: &mut Connection, detail: &str) -> Result<bool> {
-    let Some((_, index)) = detail.split_once(" INDEX ") else { return Ok(false) };
-    let sql = "SELECT count(*) AS n FROM sqlite_master WHERE type = 'index' AND name = ? AND sql LIKE '% WHERE %'";
-    Ok(connection.number(Statement::new(sql).bind(index).once())? > 0)
 }

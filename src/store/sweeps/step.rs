@@ -8,11 +8,8 @@ use crate::error::{Error, Result};
 use crate::model::time::micros;
 use crate::store::connection::Connection;
 use crate::store::dialect::Dialect;
-use crate::store::source::{Position, TableSource};
+use crate::store::source::{CHUNK, Position, TableSource};
 use crate::store::statement::Statement;
-
-/// Rows in one step.
-const CHUNK: usize = 1000;
 
 /// What a step came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
