@@ -5,6 +5,7 @@ use super::{Level, Problem};
 use crate::model::time::{Micros, SECOND};
 use crate::store::node_list::{NodeShape, NodeState};
 use crate::store::status::Facts;
+use crate::store::tasks::TaskShape;
 
 /// A node that fell silent longer ago than this, and whose entries are all taken over, is history.
 const NEWS: Micros = 3600 * SECOND;
@@ -16,7 +17,9 @@ pub(super) fn someone_works(facts: &Facts) -> bool {
 
 /// Entries are due and no node works.
 pub(super) fn none_works(facts: &Facts) -> Option<Problem> {
-    let due: i64 = facts.tasks.iter().filter(|task| task.paused.is_none()).map(|task| task.due).sum();
+    // Entries of a pull task start when an outside worker asks for them: any living node hands them out.
+    let pulled = |task: &TaskShape| task.handler.as_deref() == Some("pull");
+    let due: i64 = facts.tasks.iter().filter(|task| task.paused.is_none() && !pulled(task)).map(|task| task.due).sum();
     if due == 0 || someone_works(facts) {
         return None;
     }

@@ -170,3 +170,12 @@ fn a_sweep_that_fails_says_so_in_the_databases_words() {
     assert_eq!(problem.sentence, "`mail` finds no rows: its source cannot be read since 07:41 UTC.");
     assert_eq!(problem.detail.as_deref(), Some("`column \"processed\" does not exist`"));
 }
+
+#[test]
+fn entries_for_outside_workers_need_no_worker() {
+    let mut pulled = task("export", 3);
+    pulled.handler = Some("pull".into());
+    let mut door = node(3, "web-1", NodeState::Living);
+    door.roles = vec!["http".into()];
+    assert!(sentences(&facts(vec![pulled], vec![door])).is_empty());
+}

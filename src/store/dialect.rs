@@ -68,8 +68,8 @@ impl Dialect {
         }
     }
 
-    /// A condition that `column` is one of the ids bound next with [`Dialect::ids`]. For `SELECT` and `DELETE`;
-    /// an `UPDATE` is made by [`Dialect::update_ids`].
+    /// A condition that `column` is one of the ids bound next with [`Dialect::ids`]. For `SELECT`;
+    /// an `UPDATE` is made by [`Dialect::update_ids`], a `DELETE` by [`Dialect::delete_ids`].
     pub fn among_ids(self, column: &str) -> String {
         match self {
             Self::Sqlite => sqlite::among(column),
@@ -114,6 +114,16 @@ impl Dialect {
             }
             Self::Postgres => format!("UPDATE soloist_entries SET {set} WHERE id = ANY(?) AND {condition}"),
             Self::Mysql => mysql::update_ids(set, condition),
+        }
+    }
+
+    /// A `DELETE` of the rows of `table` whose `column` is one of the ids bound first with [`Dialect::ids`].
+    pub fn delete_ids(self, table: &str, column: &str, condition: &str) -> String {
+        match self {
+            Self::Sqlite | Self::Postgres => {
+                format!("DELETE FROM {table} WHERE {} AND {condition}", self.among_ids(column))
+            }
+            Self::Mysql => mysql::delete_ids(table, column, condition),
         }
     }
 

@@ -150,7 +150,7 @@ fn complete(
     let dialect = connection.dialect();
     let fence = if crate::testing::broken("no_fence") { "? IS NOT NULL" } else { "claim = ? AND state = 'running'" };
     let changed = if context.drop_completed {
-        let sql = format!("DELETE FROM soloist_entries WHERE {} AND {fence}", dialect.among_ids("id"));
+        let sql = dialect.delete_ids("soloist_entries", "id", fence);
         connection.execute(Statement::new(sql).bind(dialect.ids(ids)).bind(claim))?
     } else {
         let set = "state = 'completed', finished_at = {now}, error = NULL, lease_until = NULL, \
@@ -353,7 +353,7 @@ fn drop_ended(connection: &mut Connection, context: &Context<'_>, standing: &[Se
     }
     let dialect = connection.dialect();
     for (table, column) in [("soloist_entries", "id"), ("soloist_attempts", "entry_id")] {
-        let sql = format!("DELETE FROM {table} WHERE {}", dialect.among_ids(column));
+        let sql = dialect.delete_ids(table, column, "1 = 1");
         connection.execute(Statement::new(sql).bind(dialect.ids(&ids)))?;
     }
     Ok(())

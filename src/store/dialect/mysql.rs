@@ -34,6 +34,11 @@ pub(super) fn update_ids(set: &str, condition: &str) -> String {
     )
 }
 
+/// A join here too: MariaDB before 11.1 asks the `IN` of a `DELETE` anew for each row of the whole table.
+pub(super) fn delete_ids(table: &str, column: &str, condition: &str) -> String {
+    format!("DELETE e FROM {} STRAIGHT_JOIN {table} AS e ON e.{column} = ids.value WHERE {condition}", integers("ids"))
+}
+
 pub(super) fn lock_ids(columns: &str, condition: &str) -> String {
     format!(
         "SELECT {columns} FROM {} STRAIGHT_JOIN soloist_entries AS e ON e.id = ids.value WHERE {condition} FOR UPDATE",

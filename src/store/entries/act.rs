@@ -123,12 +123,10 @@ fn attempt(connection: &mut Connection, action: Action, ids: &[i64]) -> Result<V
 
 fn lock(connection: &mut Connection, ids: &[i64]) -> Result<Vec<Locked>> {
     let dialect = connection.dialect();
-    let sql = format!(
-        "SELECT e.id, e.task, e.state, e.dedupe_key, e.key_held FROM soloist_entries e WHERE {} ORDER BY e.id{}",
-        dialect.among_ids("e.id"),
-        dialect.for_update()
-    );
-    connection.load(Statement::new(sql).bind(dialect.ids(ids)))
+    let sql = dialect.lock_ids("id, task, state, dedupe_key, key_held", "1 = 1");
+    let mut rows: Vec<Locked> = connection.load(Statement::new(sql).bind(dialect.ids(ids)))?;
+    rows.sort_unstable_by_key(|row| row.id);
+    Ok(rows)
 }
 
 /// For each row, whether the action may be done, newest first where several want one key.
@@ -195,7 +193,7 @@ fn change(connection: &mut Connection, action: Action, rows: &[&Locked]) -> Resu
         Action::Delete => {
             for (table, column) in [("soloist_attempts", "entry_id"), ("soloist_entries", "id")] {
                 let dialect = connection.dialect();
-                let sql = format!("DELETE FROM {table} WHERE {}", dialect.among_ids(column));
+                let sql = dialect.delete_ids(table, column, "1 = 1");
                 connection.execute(Statement::new(sql).bind(dialect.ids(&ids)))?;
             }
             Ok(())
