@@ -37,6 +37,7 @@ on_every_backend!(
     claimed_and_settled,
     constraints_that_wait_for_the_commit,
     unusual_tables,
+    keys_too_long_for_an_entry_are_left_out,
     another_order_starts_the_sweep_anew,
     check_from_the_command_line,
     collecting_goes_by_index,
@@ -853,4 +854,17 @@ fn another_order_starts_the_sweep_anew(database: &TestDatabase) {
     assert_eq!(keys(database), ["3", "1"]);
     while !matches!(step(&by_rank, 9), Step::Passed) {}
     assert_eq!(keys(database), ["3", "1", "2"]);
+}
+
+fn keys_too_long_for_an_entry_are_left_out(database: &TestDatabase) {
+    let store = open(database);
+    let connection = &mut store.work().unwrap();
+    let long = "k".repeat(256);
+    database.sql(&format!("CREATE TABLE jobs (name VARCHAR(300) PRIMARY KEY, {FLAG})"));
+    database.sql(&format!("INSERT INTO jobs (name) VALUES ('a'), ('{long}'), ('z'), ('{}')", &long[1..]));
+    let source = resolve(connection, &source("jobs", &["name"]));
+    assert_eq!(sweep(connection, &source), Step::Passed);
+    assert_eq!(keys(database), ["a", &long[1..], "z"]);
+    let error = sweeps::oldest_open(connection, "t").unwrap().unwrap().error.unwrap();
+    assert!(error.contains("a row of jobs is left out") && error.contains("\"kkk"), "{error}");
 }

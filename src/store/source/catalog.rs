@@ -60,7 +60,7 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// The columns of each of its unique keys over all rows, the primary key first.
     pub unique: Vec<Vec<String>>,
-    /// True if a constraint of it may be checked as late as the commit.
+    /// True if the database has constraints that may be checked as late as the commit.
     pub deferred: bool,
     /// False if its engine takes nothing back.
     pub transactional: bool,

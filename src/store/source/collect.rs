@@ -51,7 +51,7 @@ impl TableSource {
             let texts = catalog::texts(&row.soloist_row)?;
             match value::key(self.dialect, &self.key, &texts) {
                 Some(key) => collected.keys.push(key),
-                None => collected.left_out = Some(value::unusable_key(&self.label, &texts)),
+                None => collected.left_out = Some(value::unusable_key(self.dialect, &self.label, &self.key, &texts)),
             }
             last = Some(texts);
         }

@@ -102,12 +102,15 @@ fn string(text: &str) -> String {
 }
 
 /// What is told of a key that no entry can hold.
-pub(super) fn unusable_key(table: &str, texts: &[Option<String>]) -> Error {
-    let shown: Vec<_> = texts.iter().map(|text| text.as_deref().unwrap_or("NULL")).collect();
-    let shown: String = shown.join(", ").chars().take(60).collect();
+pub(super) fn unusable_key(dialect: Dialect, table: &str, columns: &[Column], texts: &[Option<String>]) -> Error {
+    let shown = columns.iter().zip(texts).map(|(column, text)| match text {
+        Some(text) => catalog::decode(dialect, column, text).1.into_owned(),
+        None => "NULL".to_owned(),
+    });
+    let shown: String = shown.collect::<Vec<_>>().join(", ").chars().take(60).collect();
     Error::refused(format!(
-        "a key of {table} cannot be held by an entry: it may have {LONGEST_KEY} characters and no NUL, and begins \
-         {shown:?}; its row is left out"
+        "a row of {table} is left out: an entry holds keys of up to {LONGEST_KEY} characters without NUL, and its key \
+         begins {shown:?}"
     ))
 }
 

@@ -38,12 +38,10 @@ pub(super) fn table(
                WHERE i.indrelid = CAST(? AS bigint)::oid AND i.indisunique AND i.indisvalid AND i.indpred IS NULL \
                AND i.indexprs IS NULL AND k.place <= i.indnkeyatts ORDER BY i.indisprimary DESC, i.indexrelid, k.place";
     let unique = grouped(connection.load(Statement::new(sql).bind(oid).once())?);
-    let sql = "SELECT count(*) AS n FROM pg_catalog.pg_trigger \
-               WHERE tgdeferrable AND tgrelid = CAST(? AS bigint)::oid";
-    let deferred = connection.number(Statement::new(sql).bind(oid).once())? > 0;
-    let sql = "SELECT count(*) AS n FROM pg_catalog.pg_constraint \
-               WHERE condeferrable AND conrelid = CAST(? AS bigint)::oid";
-    let deferred = deferred || connection.number(Statement::new(sql).bind(oid).once())? > 0;
+    // Of any table: a trigger of this one may write there.
+    let sql = "SELECT (SELECT count(*) FROM pg_catalog.pg_constraint WHERE condeferrable) \
+               + (SELECT count(*) FROM pg_catalog.pg_trigger WHERE tgdeferrable AND NOT tgisinternal) AS n";
+    let deferred = connection.number(Statement::new(sql).once())? > 0;
     Ok(Some(Table { quoted, columns, unique, deferred, transactional: true }))
 }
 
