@@ -30,4 +30,9 @@ pub struct Call {
 pub trait Handler {
     /// Works the entries; one outcome an entry, in their order. Never panics on bad answers or bad payloads.
     fn call(&self, call: Call) -> LocalBoxFuture<'_, Vec<Outcome>>;
+
+    /// True if every entry completes at once and no call need be made.
+    fn is_immediate(&self) -> bool {
+        false
+    }
 }

@@ -1,6 +1,7 @@
 //! Soloist: schedules fire once and entries are claimed once, over many processes, with nothing but the database.
 
 pub mod cli;
+pub mod actor;
 pub mod config;
 pub mod error;
 pub mod handler;

@@ -11,12 +11,14 @@ pub mod entries;
 mod fault;
 pub mod holds;
 pub mod migrate;
+pub mod minutes;
 #[cfg(feature = "mysql")]
 mod mysql_connection;
 pub mod node_list;
 pub mod nodes;
 pub mod outside;
 mod pool;
+pub mod prune;
 pub mod rescue;
 pub mod server;
 pub mod settle;
@@ -24,6 +26,7 @@ mod setup;
 pub mod source;
 pub mod statement;
 pub mod status;
+pub mod statement_handler;
 pub mod sweeps;
 pub mod tasks;
 

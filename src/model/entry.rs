@@ -74,6 +74,9 @@ pub struct Entry {
     /// The claim number: every write for this attempt is fenced by it.
     #[serde(skip)]
     pub claim: i64,
+    /// The incarnation that claimed it.
+    #[serde(skip)]
+    pub node_id: i64,
     /// True if it stands for a row of the task's source.
     #[serde(skip)]
     pub from_source: bool,

@@ -40,6 +40,11 @@ pub enum Outcome {
         /// The last of what the handler said, at most 16 KiB.
         output: Option<String>,
     },
+    /// Written already, by the handler's own transaction.
+    Recorded {
+        /// True if the claim no longer stood, so that nothing was.
+        lost: bool,
+    },
     /// The handler panicked.
     Panicked {
         /// The panic's message.

@@ -211,6 +211,7 @@ pub(super) fn receive(
             created_at: row.created_at,
             idempotency_key: format!("{}-{}", claimant.installation, row.id),
             claim: row.claim,
+            node_id: claimant.node_id,
             from_source,
             source_version,
             started_at: row.started_at,

@@ -149,6 +149,21 @@ impl Connection {
         }
     }
 
+    /// Runs `work` with answers waited for as long as `patience`, where the driver itself has a limit.
+    pub fn patiently<T>(
+        &mut self,
+        patience: std::time::Duration,
+        work: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        #[cfg(feature = "mysql")]
+        return super::mysql_connection::with_patience(patience, || work(self));
+        #[cfg(not(feature = "mysql"))]
+        return {
+            let _ = patience;
+            work(self)
+        };
+    }
+
     /// Opens a transaction, or a savepoint in the open one.
     pub fn begin(&mut self) -> Result<()> {
         let result = match &mut self.raw {

@@ -191,15 +191,16 @@ fn settle_each(
     drop_ended(connection, context, &standing)
 }
 
+#[derive(QueryableByName)]
+struct Held {
+    #[diesel(sql_type = BigInt)]
+    id: i64,
+    #[diesel(sql_type = BigInt)]
+    claim: i64,
+}
+
 /// Locks the entries that are still running and reads their claims: until the transaction ends nobody can take them.
 fn hold(connection: &mut Connection, settlements: &[&Settlement]) -> Result<HashMap<i64, i64>> {
-    #[derive(QueryableByName)]
-    struct Held {
-        #[diesel(sql_type = BigInt)]
-        id: i64,
-        #[diesel(sql_type = BigInt)]
-        claim: i64,
-    }
     let dialect = connection.dialect();
     let mut ids: Vec<_> = settlements.iter().map(|settlement| settlement.id).collect();
     ids.sort_unstable();
@@ -359,19 +360,13 @@ fn drop_ended(connection: &mut Connection, context: &Context<'_>, standing: &[Se
     Ok(())
 }
 
-/// Which of these claims no longer stand: cancelled, rescued or settled by another.
-pub fn ended(connection: &mut Connection, claims: &[(i64, i64)]) -> Result<Vec<i64>> {
-    #[derive(QueryableByName)]
-    struct Standing {
-        #[diesel(sql_type = BigInt)]
-        id: i64,
-        #[diesel(sql_type = BigInt)]
-        claim: i64,
-    }
-    let dialect: Dialect = connection.dialect();
-    let ids: Vec<_> = claims.iter().map(|(id, _)| *id).collect();
-    let sql = format!("SELECT id, claim FROM soloist_entries WHERE {} AND state = 'running'", dialect.among_ids("id"));
-    let rows: Vec<Standing> = connection.load(Statement::new(sql).bind(dialect.ids(&ids)))?;
-    let standing: HashSet<_> = rows.into_iter().map(|row| (row.id, row.claim)).collect();
-    Ok(claims.iter().filter(|claim| !standing.contains(claim)).map(|(id, _)| *id).collect())
+/// What the database holds as claimed by this node: entry and claim number.
+pub fn running(connection: &mut Connection, node_id: i64) -> Result<Vec<(i64, i64)>> {
+    let condition = match connection.dialect() {
+        Dialect::Sqlite | Dialect::Postgres => "node_id = ? AND finished_at IS NULL",
+        Dialect::Mysql => "node_id = ? AND state = 'running'",
+    };
+    let sql = format!("SELECT id, claim FROM soloist_entries WHERE {condition}");
+    let rows: Vec<Held> = connection.load(Statement::new(sql).bind(node_id))?;
+    Ok(rows.into_iter().map(|row| (row.id, row.claim)).collect())
 }

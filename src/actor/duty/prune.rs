@@ -1,0 +1,23 @@
+//! Prune: finished entries past their keep go, in short transactions; so do the traces of nodes long gone.
+
+use std::time::Duration;
+
+use actix::prelude::*;
+
+use super::{DutyActor, Look};
+use crate::store::prune;
+
+impl DutyActor {
+    pub(super) fn prune(&mut self, _: &mut Context<Self>) -> Look {
+        let keeps: Vec<_> = self.plans.iter().map(|plan| (plan.name().to_owned(), plan.config.keep)).collect();
+        let work = self.perform("pruning", move |connection| {
+            let mut full = false;
+            for (task, keep) in &keeps {
+                full |= prune::entries(connection, task, keep)?;
+            }
+            prune::traces(connection)?;
+            Ok(full)
+        });
+        Box::pin(async move { Ok(work.await?.then_some(Duration::from_millis(50))) })
+    }
+}

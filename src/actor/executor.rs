@@ -1,0 +1,319 @@
+//! The ExecutorActor: runs handlers, ends them when it must, and turns what became of them into settlements.
+//!
+//! Lives on an arbiter of its own, whose thread starts and drives all handlers. It holds a claim from the moment it
+//! hears of it until its result is recorded or the claim is known to be lost; it never writes to the database itself.
+
+mod acknowledge;
+mod handlers;
+pub mod verdict;
+
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use actix::prelude::*;
+use futures_util::FutureExt;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use self::acknowledge::Acknowledger;
+use super::database::DatabaseActor;
+use super::guard;
+use super::message::{
+    Abandon, Configure, Drain, Execute, Finished, Incarnation, LeaseLost, OpenClaims, Recorded,
+};
+use super::plan::TaskPlan;
+use super::scheduler::SchedulerActor;
+use super::tally::{End, Sample, Tally};
+use crate::config::Timeout;
+use crate::handler::{Call, Handler as TaskHandler};
+use crate::model::time::micros;
+use crate::model::{Entry, Outcome};
+
+/// A claim that is being worked.
+struct Open {
+    claim: i64,
+    task: Rc<Working>,
+    stop: CancellationToken,
+    probe: bool,
+    /// True once the handler has ended and the result waits to be recorded.
+    ended: bool,
+}
+
+/// A task with its handler.
+struct Working {
+    plan: Arc<TaskPlan>,
+    handler: Rc<dyn TaskHandler>,
+}
+
+/// Runs handlers.
+pub struct ExecutorActor {
+    database: Addr<DatabaseActor>,
+    statements: Addr<DatabaseActor>,
+    scheduler: Option<Addr<SchedulerActor>>,
+    tally: Tally,
+    /// Environment variables that programs must not see.
+    hidden: Vec<String>,
+    client: Option<reqwest::Client>,
+    tasks: HashMap<String, Rc<Working>>,
+    node_id: i64,
+    open: HashMap<i64, Open>,
+    acknowledger: Acknowledger,
+    draining: Option<oneshot::Sender<()>>,
+}
+
+/// To the executor itself: a call has ended.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Ended {
+    node_id: i64,
+    entries: Vec<Entry>,
+    outcomes: Vec<Outcome>,
+    ran: Duration,
+}
+
+/// To the executor: whom to tell of free slots. Sent once, since scheduler and executor know each other.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct ReportTo(pub Addr<SchedulerActor>);
+
+impl ExecutorActor {
+    /// An executor that waits for [`Configure`].
+    pub fn new(
+        database: Addr<DatabaseActor>,
+        statements: Addr<DatabaseActor>,
+        tally: Tally,
+        hidden: Vec<String>,
+    ) -> Self {
+        Self {
+            acknowledger: Acknowledger::default(),
+            database,
+            statements,
+            scheduler: None,
+            tally,
+            hidden,
+            client: None,
+            tasks: HashMap::new(),
+            node_id: 0,
+            open: HashMap::new(),
+            draining: None,
+        }
+    }
+
+    fn start(&mut self, working: &Rc<Working>, entries: Vec<Entry>, probe: bool, ctx: &mut Context<Self>) {
+        let node_id = self.node_id;
+        let stop = CancellationToken::new();
+        for entry in &entries {
+            let open = Open { claim: entry.claim, task: working.clone(), stop: stop.clone(), probe, ended: false };
+            self.open.insert(entry.id, open);
+        }
+        if working.handler.is_immediate() {
+            let outcomes = vec![Outcome::completed(); entries.len()];
+            self.ended(Ended { node_id, entries, outcomes, ran: Duration::ZERO }, ctx);
+            return;
+        }
+        let timeout = match working.plan.config.timeout {
+            Timeout::After(span) => Some(span),
+            Timeout::None => None,
+        };
+        let call = Call { entries: entries.clone(), timeout, stop };
+        let handler = working.handler.clone();
+        let executor = ctx.address();
+        actix::spawn(async move {
+            let start = Instant::now();
+            let outcomes = match AssertUnwindSafe(handler.call(call)).catch_unwind().await {
+                Ok(outcomes) => outcomes,
+                Err(panic) => {
+                    vec![Outcome::Panicked { message: guard::text(panic.as_ref()) }; entries.len()]
+                }
+            };
+            executor.do_send(Ended { node_id, entries, outcomes, ran: start.elapsed() });
+        });
+    }
+
+    fn ended(&mut self, call: Ended, ctx: &mut Context<Self>) {
+        let Some(task) = call.entries.first().map(|entry| entry.task.clone()) else { return };
+        if let Some(scheduler) = &self.scheduler {
+            scheduler.do_send(Finished { task: task.clone(), entries: call.entries.len() });
+        }
+        let mut samples = Vec::with_capacity(call.entries.len());
+        let mut outcomes = call.outcomes.into_iter();
+        for entry in call.entries {
+            let outcome = outcomes.next().unwrap_or_else(|| Outcome::retry("the handler said nothing of this entry"));
+            let standing = call.node_id == self.node_id;
+            let Some(open) = self.open.get_mut(&entry.id).filter(|open| standing && open.claim == entry.claim) else {
+                tracing::info!(task, entry = entry.id, attempt = entry.attempt, "its claim is lost: result dropped");
+                continue;
+            };
+            open.ended = true;
+            let probe = open.probe;
+            let working = open.task.clone();
+            let verdict = verdict::settlement(&working.plan, &entry, outcome);
+            samples.push(Sample {
+                started_at: entry.started_at,
+                wait: entry.started_at.saturating_sub(entry.run_at),
+                run: micros(call.ran),
+                end: verdict.end,
+            });
+            if verdict.recorded {
+                self.open.remove(&entry.id);
+                self.recorded(1);
+            } else {
+                self.acknowledger.push(&working.plan, verdict, probe);
+            }
+        }
+        self.tally.add(&task, samples);
+        self.flush(false, ctx);
+        self.drained();
+    }
+
+    fn recorded(&self, entries: usize) {
+        if let Some(scheduler) = &self.scheduler {
+            scheduler.do_send(Recorded { node_id: self.node_id, entries });
+        }
+    }
+
+    /// Ends all handlers that still run.
+    fn stop_all(&self) {
+        for open in self.open.values() {
+            open.stop.cancel();
+        }
+    }
+
+    /// Answers who waits for the drain, once nothing is open.
+    fn drained(&mut self) {
+        if self.open.is_empty()
+            && let Some(reply) = self.draining.take()
+        {
+            // Nobody waits any more: nothing to do.
+            let _ = reply.send(());
+        }
+    }
+}
+
+impl Actor for ExecutorActor {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(1024);
+    }
+}
+
+impl Handler<ReportTo> for ExecutorActor {
+    type Result = ();
+
+    fn handle(&mut self, message: ReportTo, _: &mut Self::Context) {
+        self.scheduler = Some(message.0);
+    }
+}
+
+impl Handler<Configure> for ExecutorActor {
+    type Result = ();
+
+    fn handle(&mut self, message: Configure, _: &mut Self::Context) {
+        self.configure(message.plans);
+    }
+}
+
+impl Handler<Incarnation> for ExecutorActor {
+    type Result = ();
+
+    fn handle(&mut self, message: Incarnation, _: &mut Self::Context) {
+        self.node_id = message.claimant.node_id;
+    }
+}
+
+impl Handler<LeaseLost> for ExecutorActor {
+    type Result = ();
+
+    fn handle(&mut self, _: LeaseLost, _: &mut Self::Context) {
+        let lost = self.open.len();
+        self.stop_all();
+        self.open.clear();
+        self.acknowledger.clear();
+        self.node_id = 0;
+        if lost > 0 {
+            tracing::warn!(lost, "claims lost with the lease; others take them over");
+        }
+        self.drained();
+    }
+}
+
+impl Handler<Execute> for ExecutorActor {
+    type Result = ();
+
+    fn handle(&mut self, message: Execute, ctx: &mut Self::Context) {
+        let Execute { claim, node_id } = message;
+        let entries = claim.entries;
+        let count = entries.len();
+        let working = self.tasks.get(&claim.task).cloned();
+        let Some(working) = working.filter(|_| node_id == self.node_id) else {
+            // The lease or the task went while this was on its way. Rescue or the next look gives it back.
+            if let Some(scheduler) = &self.scheduler {
+                scheduler.do_send(Finished { task: claim.task, entries: count });
+                scheduler.do_send(Recorded { node_id, entries: count });
+            }
+            return;
+        };
+        if working.handler.is_immediate() {
+            return self.start(&working, entries, claim.probe, ctx);
+        }
+        let mut entries = entries.into_iter().peekable();
+        while entries.peek().is_some() {
+            let chunk = entries.by_ref().take(working.plan.config.batch.max(1)).collect();
+            self.start(&working, chunk, claim.probe, ctx);
+        }
+    }
+}
+
+impl Handler<Ended> for ExecutorActor {
+    type Result = ();
+
+    fn handle(&mut self, message: Ended, ctx: &mut Self::Context) {
+        self.ended(message, ctx);
+    }
+}
+
+impl Handler<Abandon> for ExecutorActor {
+    type Result = ();
+
+    fn handle(&mut self, message: Abandon, _: &mut Self::Context) {
+        for entry in message.entries {
+            // What waits to be recorded hears from the fence itself.
+            if self.open.get(&entry).is_some_and(|open| !open.ended)
+                && let Some(open) = self.open.remove(&entry)
+            {
+                tracing::warn!(task = open.task.plan.name(), entry, "its claim no longer stands: the handler is ended");
+                open.stop.cancel();
+                self.recorded(1);
+            }
+        }
+        self.drained();
+    }
+}
+
+impl Handler<OpenClaims> for ExecutorActor {
+    type Result = Vec<(i64, i64)>;
+
+    fn handle(&mut self, _: OpenClaims, _: &mut Self::Context) -> Self::Result {
+        self.open.iter().map(|(id, open)| (*id, open.claim)).collect()
+    }
+}
+
+impl Handler<Drain> for ExecutorActor {
+    type Result = ResponseFuture<()>;
+
+    fn handle(&mut self, message: Drain, ctx: &mut Self::Context) -> Self::Result {
+        let (reply, answer) = oneshot::channel();
+        self.draining = Some(reply);
+        ctx.run_later(message.until.saturating_duration_since(Instant::now()), |act, _| act.stop_all());
+        self.flush(true, ctx);
+        self.drained();
+        Box::pin(async move {
+            // An error says that the actor is gone, and all it held with it.
+            let _ = answer.await;
+        })
+    }
+}

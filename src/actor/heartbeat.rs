@@ -1,0 +1,208 @@
+//! The HeartbeatActor: keeps the node's lease alive, and says at once when it no longer can.
+//!
+//! It trusts a lease only for two thirds of its length, counted on the monotonic clock from before the renewal was
+//! sent: handlers are ended before anybody else may take over. An ended lease is never renewed: the node comes back
+//! under a new incarnation.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use actix::prelude::*;
+
+use super::lease::LeaseActor;
+use super::message::{Begin, Incarnation, Leave, LeaseLost, Register, Renew, Resign};
+use crate::store::claim::Claimant;
+
+/// Whether the database answers this node's heartbeats; cheap to clone and to ask from any thread.
+#[derive(Clone)]
+pub struct Pulse {
+    start: Instant,
+    /// Milliseconds after `start` of the last answer; 0: none yet.
+    last: Arc<AtomicU64>,
+    /// How old an answer may be.
+    patience: Duration,
+}
+
+impl Pulse {
+    /// A pulse that is felt while answers are no older than `patience`.
+    pub fn new(patience: Duration) -> Self {
+        Self { start: Instant::now(), last: Arc::default(), patience }
+    }
+
+    /// True while the database has answered lately.
+    pub fn is_felt(&self) -> bool {
+        let last = self.last.load(Ordering::Relaxed);
+        last > 0 && self.start.elapsed() < Duration::from_millis(last) + self.patience
+    }
+
+    fn beat(&self) {
+        let now = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.last.store(now.max(1), Ordering::Relaxed);
+    }
+}
+
+/// Keeps the node's lease. Lives on an arbiter of its own.
+pub struct HeartbeatActor {
+    lease_actor: Addr<LeaseActor>,
+    lease: Duration,
+    begun: Option<Begin>,
+    incarnation: Option<i64>,
+    trusted_until: Instant,
+    pulse: Pulse,
+    incarnated: Vec<Recipient<Incarnation>>,
+    lost: Vec<Recipient<LeaseLost>>,
+    leaving: bool,
+}
+
+type Answer<T> = Result<crate::Result<T>, MailboxError>;
+
+impl HeartbeatActor {
+    /// A heartbeat that waits for [`Begin`]. `incarnated` and `lost` hear of each new lease and of each one's end.
+    pub fn new(
+        lease_actor: Addr<LeaseActor>,
+        lease: Duration,
+        pulse: Pulse,
+        incarnated: Vec<Recipient<Incarnation>>,
+        lost: Vec<Recipient<LeaseLost>>,
+    ) -> Self {
+        Self {
+            lease_actor,
+            lease,
+            begun: None,
+            incarnation: None,
+            trusted_until: Instant::now(),
+            pulse,
+            incarnated,
+            lost,
+            leaving: false,
+        }
+    }
+
+    fn beat(&mut self, ctx: &mut Context<Self>) {
+        if self.leaving {
+            return;
+        }
+        let sent = Instant::now();
+        match self.incarnation {
+            Some(node_id) => {
+                let answer = self.lease_actor.send(Renew { node_id }).into_actor(self);
+                ctx.spawn(answer.map(move |answer, act, ctx| act.renewed(node_id, sent, answer, ctx)));
+            }
+            None => {
+                let answer = self.lease_actor.send(Register).into_actor(self);
+                ctx.spawn(answer.map(move |answer, act, ctx| act.registered(sent, answer, ctx)));
+            }
+        }
+    }
+
+    fn beat_in(&self, wait: Duration, ctx: &mut Context<Self>) {
+        ctx.run_later(wait, Self::beat);
+    }
+
+    fn registered(&mut self, sent: Instant, answer: Answer<i64>, ctx: &mut Context<Self>) {
+        match answer {
+            Ok(Ok(node_id)) => {
+                self.pulse.beat();
+                let Some(begun) = &self.begun else { return };
+                self.incarnation = Some(node_id);
+                self.trusted_until = sent + self.lease * 2 / 3;
+                let claimant =
+                    Claimant { node_id, strategy: begun.strategy, installation: begun.installation.clone() };
+                tracing::info!(node_id, "the node has a lease");
+                for recipient in &self.incarnated {
+                    recipient.do_send(Incarnation { claimant: claimant.clone() });
+                }
+                self.beat_in(self.lease / 3, ctx);
+            }
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "the node could not register; it tries again");
+                self.beat_in(self.again(), ctx);
+            }
+            Err(error) => tracing::error!(%error, "the LeaseActor is gone"),
+        }
+    }
+
+    fn renewed(&mut self, node_id: i64, sent: Instant, answer: Answer<bool>, ctx: &mut Context<Self>) {
+        let current = self.incarnation == Some(node_id);
+        match answer {
+            Ok(Ok(true)) => {
+                self.pulse.beat();
+                if current {
+                    self.trusted_until = sent + self.lease * 2 / 3;
+                }
+                self.beat_in(self.lease / 3, ctx);
+            }
+            Ok(Ok(false)) => {
+                self.pulse.beat();
+                if current {
+                    self.lose("its lease had ended");
+                }
+                self.beat(ctx);
+            }
+            Ok(Err(error)) => {
+                tracing::warn!(node_id, %error, "the lease could not be renewed; the node tries again");
+                self.beat_in(self.again(), ctx);
+            }
+            Err(error) => tracing::error!(%error, "the LeaseActor is gone"),
+        }
+    }
+
+    /// How soon a failed beat is repeated.
+    fn again(&self) -> Duration {
+        (self.lease / 10).min(Duration::from_secs(1))
+    }
+
+    fn lose(&mut self, why: &str) {
+        if let Some(node_id) = self.incarnation.take() {
+            tracing::warn!(node_id, "the node gives up its claims and ends their handlers: {why}");
+            for recipient in &self.lost {
+                recipient.do_send(LeaseLost);
+            }
+        }
+    }
+
+    /// Looks whether the lease may still be trusted; re-armed after each look.
+    fn watch(&mut self, ctx: &mut Context<Self>) {
+        if self.incarnation.is_some() && Instant::now() >= self.trusted_until {
+            self.lose("it could not be renewed in time");
+        }
+        ctx.run_later((self.lease / 20).clamp(Duration::from_millis(20), Duration::from_millis(500)), Self::watch);
+    }
+}
+
+impl Actor for HeartbeatActor {
+    type Context = Context<Self>;
+}
+
+impl Handler<Begin> for HeartbeatActor {
+    type Result = ();
+
+    fn handle(&mut self, message: Begin, ctx: &mut Self::Context) {
+        if self.begun.replace(message).is_none() {
+            self.watch(ctx);
+            self.beat(ctx);
+        }
+    }
+}
+
+impl Handler<Leave> for HeartbeatActor {
+    type Result = ResponseFuture<()>;
+
+    fn handle(&mut self, message: Leave, _: &mut Self::Context) -> Self::Result {
+        let incarnation = self.incarnation;
+        if message.stopped {
+            self.leaving = true;
+            self.incarnation = None;
+        }
+        let lease_actor = self.lease_actor.clone();
+        Box::pin(async move {
+            let Some(node_id) = incarnation else { return };
+            match lease_actor.send(Resign { node_id, stopped: message.stopped }).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::warn!(%error, "the lease was not given up; it ends by itself"),
+                Err(error) => tracing::error!(%error, "the LeaseActor is gone"),
+            }
+        })
+    }
+}

@@ -1,0 +1,104 @@
+//! What a node knows of one task once its configuration has met the database.
+
+use std::sync::Arc;
+
+use crate::config::{self, Dedupe, HandlerKind};
+use crate::model::{Delivery, Keep};
+use crate::store::claim::ClaimRequest;
+use crate::store::server::Strategy;
+use crate::store::source::TableSource;
+
+/// One task as this node works it.
+#[derive(Clone)]
+pub struct TaskPlan {
+    /// What the configuration says.
+    pub config: Arc<config::Task>,
+    /// Its source, found in the database.
+    pub source: Option<Arc<TableSource>>,
+    /// True if the work is done inside the transaction that claims.
+    pub transaction: bool,
+}
+
+impl TaskPlan {
+    /// Joins a task's configuration with its source as the database has it.
+    pub fn new(config: Arc<config::Task>, source: Option<Arc<TableSource>>, strategy: Strategy) -> Self {
+        let is_sql = matches!(config.handler, HandlerKind::Sql(_));
+        let by_default = is_sql
+            && strategy == Strategy::SkipLocked
+            && config.delivery == Delivery::AtLeastOnce
+            && config.max_running == 0;
+        let transaction = config.transaction.unwrap_or(by_default);
+        Self { config, source, transaction }
+    }
+
+    /// The task's name.
+    pub fn name(&self) -> &str {
+        &self.config.name
+    }
+
+    /// True if nodes claim its entries; those of a pull task are claimed by outside workers.
+    pub fn is_claimed_by_nodes(&self) -> bool {
+        !matches!(self.config.handler, HandlerKind::Pull)
+    }
+
+    /// A claim of at most `limit` entries.
+    pub fn request(&self, limit: usize) -> ClaimRequest {
+        ClaimRequest {
+            task: self.config.name.clone(),
+            limit,
+            max_attempts: self.config.max_attempts,
+            free_key: self.config.dedupe == Dedupe::UntilStart,
+            source: self.source.clone(),
+        }
+    }
+
+    /// True if a handler is started once at most.
+    pub fn at_most_once(&self) -> bool {
+        self.config.delivery == Delivery::AtMostOnce
+    }
+
+    /// True if entries that end completed are deleted at once.
+    pub fn drops_completed(&self) -> bool {
+        matches!(self.config.keep.completed, Keep::For(span) if span.is_zero())
+    }
+
+    /// True if entries that end failed are deleted at once.
+    pub fn drops_failed(&self) -> bool {
+        matches!(self.config.keep.failed, Keep::For(span) if span.is_zero())
+    }
+
+    /// What all nodes may read of it, as JSON.
+    pub fn declaration(&self) -> String {
+        let config = &self.config;
+        let keep = |keep: Keep| match keep {
+            Keep::For(span) => serde_json::json!(span.as_secs_f64()),
+            Keep::Forever => serde_json::Value::Null,
+        };
+        serde_json::json!({
+            "handler": match config.handler {
+                HandlerKind::Http(_) => "http",
+                HandlerKind::Command(_) => "command",
+                HandlerKind::Sql(_) => "sql",
+                HandlerKind::Pull => "pull",
+                HandlerKind::Noop => "noop",
+            },
+            "source": config.source.is_some(),
+            "concurrency": config.concurrency,
+            "max_running": config.max_running,
+            "max_attempts": config.max_attempts,
+            "at_most_once": self.at_most_once(),
+            "backoff": {
+                "first": config.backoff.first.as_secs_f64(),
+                "factor": config.backoff.factor,
+                "max": config.backoff.max.as_secs_f64(),
+                "jitter": config.backoff.jitter,
+            },
+            "keep": {
+                "completed": keep(config.keep.completed),
+                "failed": keep(config.keep.failed),
+                "cancelled": keep(config.keep.cancelled),
+            },
+        })
+        .to_string()
+    }
+}

@@ -1,0 +1,358 @@
+//! The SchedulerActor: one per process, supervised. It decides when to claim and how much, and nothing else.
+//!
+//! It owns the budget: a claim asks for no more than there are free slots, so that nothing unbounded waits in memory;
+//! the SyncArbiter behind it has no back-pressure of its own. It does no I/O and runs no code of users.
+
+mod budget;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use actix::prelude::*;
+use tokio::sync::oneshot;
+
+use self::budget::Slots;
+use super::database::DatabaseActor;
+use super::executor::ExecutorActor;
+use super::message::{
+    Activity, Batch, Configure, Execute, Finished, Incarnation, LeaseLost, Observe, ProcessBatch, Recorded,
+    StopClaiming, Wake, Work,
+};
+use super::plan::TaskPlan;
+use super::tally::Tally;
+use crate::error::{Error, Result};
+use crate::store::claim::Claimant;
+
+/// The most entries that one claim takes: more make a claim slow for others and gain nothing (docs/architecture).
+pub const BATCH: usize = 1000;
+
+/// Claims for the executor on their way at once: one is read while another is worked.
+const CLAIMS: usize = 2;
+
+/// What the scheduler needs of the node around it.
+#[derive(Clone)]
+pub struct Wiring {
+    /// Claims and results.
+    pub database: Addr<DatabaseActor>,
+    /// Transactions of SQL handlers.
+    pub statements: Addr<DatabaseActor>,
+    /// Works what is claimed.
+    pub executor: Addr<ExecutorActor>,
+    /// Sums.
+    pub tally: Tally,
+    /// The longest between two looks.
+    pub poll: Duration,
+}
+
+/// Decides when to claim and how much.
+#[derive(Default)]
+pub struct SchedulerActor {
+    wiring: Option<Wiring>,
+    claimant: Option<Claimant>,
+    plans: Vec<Arc<TaskPlan>>,
+    slots: HashMap<String, Slots>,
+    /// Entries claimed under the present incarnation and not yet recorded.
+    outstanding: usize,
+    /// Claims for the executor on their way.
+    claiming: usize,
+    /// Transactions on their way.
+    transacting: usize,
+    claims: u64,
+    empty: u32,
+    stopping: Option<Vec<oneshot::Sender<()>>>,
+    /// The next look, and when it is.
+    timer: Option<(SpawnHandle, Instant)>,
+    /// A wake that came while no further claim could be sent.
+    woken: bool,
+}
+
+impl SchedulerActor {
+    /// A scheduler that waits for [`Configure`] and [`Incarnation`].
+    pub fn new(wiring: Wiring) -> Self {
+        Self { wiring: Some(wiring), ..Self::default() }
+    }
+
+    /// Claims what there is room for; otherwise looks again when something ends or the timer rings.
+    fn tick(&mut self, ctx: &mut Context<Self>) {
+        let (Some(claimant), None) = (self.claimant.clone(), &self.stopping) else { return };
+        self.tick_transactions(&claimant, ctx);
+        if self.claiming >= CLAIMS {
+            self.woken = true;
+            return;
+        }
+        let spare = self.spare();
+        let mut requests = Vec::new();
+        for plan in self.plans.iter().filter(|plan| plan.is_claimed_by_nodes() && !plan.transaction) {
+            let slots = self.slots.entry(plan.name().to_owned()).or_default();
+            // While one claim of a task is on its way, a second goes out only if there is likely to be more.
+            if slots.reserved > 0 && !slots.hungry {
+                continue;
+            }
+            let limit = slots.free(plan.config.concurrency).min(BATCH).min(spare);
+            if limit > 0 {
+                slots.reserved += limit;
+                requests.push(plan.request(limit));
+            }
+        }
+        if requests.is_empty() {
+            self.woken |= self.claiming > 0;
+            return;
+        }
+        self.woken = false;
+        self.claiming += 1;
+        let reserved: Vec<_> = requests.iter().map(|request| (request.task.clone(), request.limit)).collect();
+        self.process(claimant, Work::Claim(requests), ctx, move |act, node_id, result, ctx| {
+            act.claiming -= 1;
+            for (task, limit) in &reserved {
+                if let Some(slots) = act.slots.get_mut(task) {
+                    slots.reserved = slots.reserved.saturating_sub(*limit);
+                    slots.hungry = false;
+                }
+            }
+            act.received(node_id, result, ctx);
+        });
+    }
+
+    /// SQL tasks whose work is done inside the transaction that claims: each slot is one transaction.
+    fn tick_transactions(&mut self, claimant: &Claimant, ctx: &mut Context<Self>) {
+        let plans: Vec<_> = self.plans.iter().filter(|plan| plan.transaction).cloned().collect();
+        for plan in plans {
+            let slots = self.slots.entry(plan.name().to_owned()).or_default();
+            let free = plan.config.concurrency.saturating_sub(slots.running);
+            // One looks; the others join only while there is more.
+            let wanted = if slots.hungry { free } else { free.min(usize::from(slots.running == 0)) };
+            slots.running += wanted;
+            slots.hungry = false;
+            for _ in 0..wanted {
+                self.transacting += 1;
+                let name = plan.name().to_owned();
+                self.process(claimant.clone(), Work::Transaction(plan.clone()), ctx, move |act, node_id, result, ctx| {
+                    act.transacting -= 1;
+                    if let Some(slots) = act.slots.get_mut(&name) {
+                        slots.running = slots.running.saturating_sub(1);
+                    }
+                    if let (Ok(batch), Some(wiring)) = (&result, &act.wiring) {
+                        wiring.tally.add(&name, batch.worked.iter().cloned());
+                    }
+                    act.received(node_id, result, ctx);
+                });
+            }
+        }
+    }
+
+    fn process(
+        &mut self,
+        claimant: Claimant,
+        work: Work,
+        ctx: &mut Context<Self>,
+        then: impl FnOnce(&mut Self, i64, Result<Batch>, &mut Context<Self>) + 'static,
+    ) {
+        let Some(wiring) = &self.wiring else { return };
+        let database = match &work {
+            Work::Claim(_) => &wiring.database,
+            Work::Transaction(_) => &wiring.statements,
+        };
+        let node_id = claimant.node_id;
+        let answer = database.send(ProcessBatch { claimant, work }).into_actor(self);
+        ctx.spawn(answer.map(move |answer, act, ctx| {
+            let result = answer.unwrap_or_else(|error| Err(Error::internal(format!("a DB actor is gone: {error}"))));
+            then(act, node_id, result, ctx);
+        }));
+    }
+
+    /// Hands on what a claim brought, and decides when to look again.
+    fn received(&mut self, node_id: i64, result: Result<Batch>, ctx: &mut Context<Self>) {
+        self.claims += 1;
+        let batch = result.unwrap_or_else(|error| Batch { error: Some(error), ..Batch::default() });
+        if let Some(error) = &batch.error {
+            tracing::warn!(%error, "a claim failed; it is tried again");
+        }
+        let idle = batch.claimed.is_empty()
+            && batch.worked.is_empty()
+            && batch.more.is_empty()
+            && batch.error.is_none()
+            && batch.next_in.is_none_or(|next| next > super::database::SOON);
+        self.empty = if idle && self.outstanding == 0 { self.empty.saturating_add(1) } else { 0 };
+        let current = self.claimant.as_ref().is_some_and(|claimant| claimant.node_id == node_id);
+        for claim in batch.claimed {
+            if !current {
+                // The lease ended while the claim was on its way: rescue gives these to somebody else.
+                tracing::warn!(task = claim.task, entries = claim.entries.len(), "a claim came after its lease");
+                continue;
+            }
+            let slots = self.slots.entry(claim.task.clone()).or_default();
+            slots.running += claim.entries.len();
+            self.outstanding += claim.entries.len();
+            if let Some(wiring) = &self.wiring {
+                wiring.executor.do_send(Execute { claim, node_id });
+            }
+        }
+        let mut again = self.woken;
+        for task in &batch.more {
+            if let Some(slots) = self.slots.get_mut(task) {
+                slots.hungry = true;
+                again = true;
+            }
+        }
+        self.quiet();
+        self.arm(batch.next_in, ctx);
+        if again && batch.error.is_none() {
+            self.tick(ctx);
+        }
+    }
+
+    /// Looks again after this span if it is shorter than `poll`, else after `poll` ± 20 %; a look that is to come
+    /// earlier stays.
+    fn arm(&mut self, next_in: Option<Duration>, ctx: &mut Context<Self>) {
+        let Some(wiring) = &self.wiring else { return };
+        let poll = wiring.poll.mul_f64(0.8 + 0.4 * fastrand::f64());
+        let wait = next_in.map_or(poll, |next| next.min(poll)).max(Duration::from_millis(1));
+        let at = Instant::now() + wait;
+        match self.timer {
+            Some((_, earlier)) if earlier <= at => return,
+            Some((later, _)) => ctx.cancel_future(later),
+            None => false,
+        };
+        let timer = ctx.run_later(wait, |act, ctx| {
+            act.timer = None;
+            act.arm(None, ctx);
+            act.tick(ctx);
+        });
+        self.timer = Some((timer, at));
+    }
+
+    /// How many more entries may be in memory: two batches beyond what handlers work, so that slow results stop claims.
+    fn spare(&self) -> usize {
+        let slots: usize = self.plans.iter().map(|plan| plan.config.concurrency).sum();
+        (slots + 2 * BATCH).saturating_sub(self.outstanding)
+    }
+
+    /// Answers those who wait for the last claim to come back.
+    fn quiet(&mut self) {
+        if self.claiming + self.transacting == 0
+            && let Some(waiting) = &mut self.stopping
+        {
+            for reply in waiting.drain(..) {
+                // Nobody listens any more: nothing to do.
+                let _ = reply.send(());
+            }
+        }
+    }
+}
+
+impl Actor for SchedulerActor {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        // Each claimed batch is one message, each handler's end another: more than the default 16 may come at once.
+        ctx.set_mailbox_capacity(1024);
+        self.arm(None, ctx);
+    }
+}
+
+impl Supervised for SchedulerActor {
+    /// The same instance goes on, but every future that would have brought an answer is gone.
+    fn restarting(&mut self, _: &mut Self::Context) {
+        self.claiming = 0;
+        self.transacting = 0;
+        self.timer = None;
+        for slots in self.slots.values_mut() {
+            slots.reserved = 0;
+        }
+        tracing::warn!("the SchedulerActor was restarted");
+    }
+}
+
+impl SystemService for SchedulerActor {}
+
+impl Handler<Wake> for SchedulerActor {
+    type Result = ();
+
+    fn handle(&mut self, _: Wake, ctx: &mut Self::Context) {
+        self.empty = 0;
+        self.tick(ctx);
+    }
+}
+
+impl Handler<Configure> for SchedulerActor {
+    type Result = ();
+
+    fn handle(&mut self, message: Configure, ctx: &mut Self::Context) {
+        self.plans = message.plans;
+        self.tick(ctx);
+    }
+}
+
+impl Handler<Incarnation> for SchedulerActor {
+    type Result = ();
+
+    fn handle(&mut self, message: Incarnation, ctx: &mut Self::Context) {
+        self.claimant = Some(message.claimant);
+        self.outstanding = 0;
+        self.tick(ctx);
+    }
+}
+
+impl Handler<LeaseLost> for SchedulerActor {
+    type Result = ();
+
+    fn handle(&mut self, _: LeaseLost, _: &mut Self::Context) {
+        self.claimant = None;
+        self.outstanding = 0;
+    }
+}
+
+impl Handler<Finished> for SchedulerActor {
+    type Result = ();
+
+    fn handle(&mut self, message: Finished, ctx: &mut Self::Context) {
+        if let Some(slots) = self.slots.get_mut(&message.task) {
+            slots.running = slots.running.saturating_sub(message.entries);
+            if slots.hungry {
+                self.tick(ctx);
+            }
+        }
+    }
+}
+
+impl Handler<Recorded> for SchedulerActor {
+    type Result = ();
+
+    fn handle(&mut self, message: Recorded, ctx: &mut Self::Context) {
+        if self.claimant.as_ref().is_some_and(|claimant| claimant.node_id == message.node_id) {
+            let was_full = self.spare() == 0;
+            self.outstanding = self.outstanding.saturating_sub(message.entries);
+            if was_full {
+                self.tick(ctx);
+            }
+        }
+    }
+}
+
+impl Handler<StopClaiming> for SchedulerActor {
+    type Result = ResponseFuture<()>;
+
+    fn handle(&mut self, _: StopClaiming, _: &mut Self::Context) -> Self::Result {
+        let (reply, answer) = oneshot::channel();
+        self.stopping.get_or_insert_default().push(reply);
+        self.quiet();
+        Box::pin(async move {
+            // An error says that the actor is gone, which claims nothing either.
+            let _ = answer.await;
+        })
+    }
+}
+
+impl Handler<Observe> for SchedulerActor {
+    type Result = Activity;
+
+    fn handle(&mut self, _: Observe, _: &mut Self::Context) -> Activity {
+        Activity {
+            outstanding: self.outstanding,
+            claiming: self.claiming + self.transacting,
+            claims: self.claims,
+            empty: self.empty,
+        }
+    }
+}

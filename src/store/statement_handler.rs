@@ -1,0 +1,207 @@
+//! SQL handlers: a user's statement and the end of its entry in one transaction, so that its effect happens once.
+//!
+//! Either the entry was claimed before and is finished here under its fence, or it is claimed here too: then nothing is
+//! ever seen running, other nodes pass over its locked row, and a crash takes all of it back.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::claim::{self, Claimant};
+use super::connection::Connection;
+use super::dialect::Dialect;
+use super::settle::{self, Context, Settlement, Verdict};
+use super::source::TableSource;
+use super::source::placeholders::{self, Piece};
+use super::statement::{Bind, Statement};
+use crate::actor::plan::TaskPlan;
+use crate::actor::tally::{End, Sample};
+use crate::config::{HandlerKind, Timeout};
+use crate::error::{Error, Result};
+use crate::model::{Entry, Outcome};
+
+/// What became of one claimed entry.
+#[derive(Debug)]
+pub enum Ran {
+    /// The statement and the end of the entry are committed.
+    Completed,
+    /// The claim no longer stood: nothing is.
+    Lost,
+    /// The statement failed and was undone; what became of the entry is to be recorded.
+    Undone(Outcome),
+}
+
+/// Runs the statement for an entry that was claimed before, and completes it in the same transaction.
+pub fn run(connection: &mut Connection, plan: &TaskPlan, entry: &Entry) -> Result<Ran> {
+    let settlement = completed(plan, entry);
+    let result = connection.transaction(|connection| {
+        bound(connection, plan)?;
+        if let Err(error) = execute(connection, plan, entry) {
+            return Ok(Err(error));
+        }
+        let settled = settle::settle(connection, &context(plan, entry.node_id), std::slice::from_ref(&settlement))?;
+        if settled.lost.is_empty() { Ok(Ok(())) } else { Err(Error::conflict("the claim no longer stands")) }
+    });
+    match result {
+        Ok(Ok(())) => Ok(Ran::Completed),
+        // The outer transaction was committed with nothing in it.
+        Ok(Err(failure)) => Ok(Ran::Undone(failure)),
+        Err(error) if error.is_conflict() => Ok(Ran::Lost),
+        Err(error) => Err(error),
+    }
+}
+
+/// What a transaction that claims, works and finishes has done.
+#[derive(Debug, Default)]
+pub struct Worked {
+    /// One for each attempt.
+    pub samples: Vec<Sample>,
+    /// Entries that needed no call.
+    pub settled: usize,
+    /// True if more may be due.
+    pub more: bool,
+}
+
+/// Claims, works and finishes up to `limit` entries in one transaction.
+pub fn work(
+    connection: &mut Connection,
+    claimant: &Claimant,
+    plan: &TaskPlan,
+    priorities: &[i32],
+    limit: usize,
+) -> Result<Worked> {
+    connection.transaction(|connection| {
+        bound(connection, plan)?;
+        let claimed = claim::claim(connection, claimant, &plan.request(limit), priorities)?;
+        let mut worked = Worked {
+            more: claimed.entries.len() + claimed.settled >= limit,
+            settled: claimed.settled,
+            samples: Vec::with_capacity(claimed.entries.len()),
+        };
+        let mut settlements = Vec::with_capacity(claimed.entries.len());
+        for entry in &claimed.entries {
+            let start = Instant::now();
+            let settlement = match execute(connection, plan, entry) {
+                Ok(()) => completed(plan, entry),
+                Err(outcome) => crate::actor::executor::verdict::settlement(plan, entry, outcome).settlement,
+            };
+            worked.samples.push(Sample {
+                started_at: entry.started_at,
+                wait: entry.started_at.saturating_sub(entry.run_at),
+                run: crate::model::time::micros(start.elapsed()),
+                end: match settlement.verdict {
+                    Verdict::Completed { .. } => End::Completed,
+                    Verdict::Failed { .. } => End::Failed,
+                    _ => End::Retried,
+                },
+            });
+            settlements.push(settlement);
+        }
+        settle::settle(connection, &context(plan, claimant.node_id), &settlements)?;
+        Ok(worked)
+    })
+}
+
+fn context(plan: &TaskPlan, node_id: i64) -> Context<'_> {
+    Context {
+        node_id,
+        source: plan.source.as_deref(),
+        drop_completed: plan.drops_completed(),
+        drop_failed: plan.drops_failed(),
+    }
+}
+
+fn completed(plan: &TaskPlan, entry: &Entry) -> Settlement {
+    crate::actor::executor::verdict::settlement(plan, entry, Outcome::completed()).settlement
+}
+
+/// Tells the server how long the statements of this transaction may take.
+fn bound(connection: &mut Connection, plan: &TaskPlan) -> Result<()> {
+    match (connection.dialect(), plan.config.timeout) {
+        (Dialect::Postgres, Timeout::After(span)) => {
+            connection.batch(&format!("SET LOCAL statement_timeout = {}", span.as_millis().max(1)))
+        }
+        (Dialect::Postgres, Timeout::None) => connection.batch("SET LOCAL statement_timeout = 0"),
+        // SQLite has no such setting; on MySQL it is ignored by all but SELECT, and the driver's own patience ends it.
+        (Dialect::Sqlite | Dialect::Mysql, _) => Ok(()),
+    }
+}
+
+/// Runs the statement at a savepoint; a failure is undone and comes back as what became of the attempt. Only a lost
+/// connection or transaction is an `Err` further up: it costs no attempt.
+fn execute(connection: &mut Connection, plan: &TaskPlan, entry: &Entry) -> std::result::Result<(), Outcome> {
+    let HandlerKind::Sql(sql) = &plan.config.handler else {
+        return Err(Outcome::failed("this task has no SQL statement"));
+    };
+    let statement = statement(sql, connection.dialect(), entry, plan.source.as_deref()).map_err(Outcome::failed)?;
+    let patience = match plan.config.timeout {
+        Timeout::After(span) => span,
+        Timeout::None => Duration::from_secs(7 * 86_400),
+    };
+    let start = Instant::now();
+    let result = connection.patiently(patience, |connection| {
+        connection.transaction(|connection| connection.execute(statement).map(|_| ()))
+    });
+    result.map_err(|error| {
+        if start.elapsed() >= patience {
+            Outcome::TimedOut { after: patience, output: None }
+        } else {
+            Outcome::retry(error.to_string())
+        }
+    })
+}
+
+/// The statement with the entry's values: `:entry_id`, `:key`, `:attempt` and the payload's top-level names.
+fn statement(
+    sql: &str,
+    dialect: Dialect,
+    entry: &Entry,
+    source: Option<&TableSource>,
+) -> std::result::Result<Statement, String> {
+    let payload: Value = serde_json::from_str(entry.payload.get()).map_err(|error| error.to_string())?;
+    let mut text = String::new();
+    let mut binds = Vec::new();
+    for piece in placeholders::parse(sql, dialect) {
+        let name = match piece {
+            Piece::Text(part) => {
+                text.push_str(&super::statement::verbatim(&part));
+                continue;
+            }
+            Piece::Name(name) => name,
+        };
+        let of_key = match (&entry.key, source) {
+            (Some(key), Some(source)) if entry.from_source => source.key_parameter(key, &name),
+            _ => None,
+        };
+        let bind = match (name.as_str(), of_key) {
+            (_, Some((cast, bind))) => {
+                text.push_str(&cast);
+                binds.push(bind);
+                continue;
+            }
+            ("entry_id", None) => Bind::from(entry.id),
+            ("attempt", None) => Bind::from(entry.attempt),
+            ("key", None) => Bind::from(entry.key.clone()),
+            (name, None) => match payload.get(name) {
+                Some(value) => of_json(value),
+                None => return Err(format!("the statement names :{name}, which the payload does not have")),
+            },
+        };
+        text.push('?');
+        binds.push(bind);
+    }
+    Ok(binds.into_iter().fold(Statement::new(text), Statement::bind))
+}
+
+fn of_json(value: &Value) -> Bind {
+    match value {
+        Value::Null => Bind::Text(None),
+        Value::Bool(value) => Bind::Boolean(*value),
+        Value::Number(number) => match number.as_i64() {
+            Some(integer) => Bind::Integer(Some(integer)),
+            None => Bind::Double(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        Value::String(text) => Bind::Text(Some(text.clone())),
+        Value::Array(_) | Value::Object(_) => Bind::Text(Some(value.to_string())),
+    }
+}
