@@ -194,10 +194,7 @@ impl DutyActor {
         let declarations: Vec<_> = self
             .plans
             .iter()
-            .map(|plan| crate::store::nodes::Declaration {
-                name: plan.name().to_owned(),
-                body: plan.declaration(),
-            })
+            .map(|plan| crate::store::nodes::Declaration { name: plan.name().to_owned(), body: plan.declaration() })
             .collect();
         let work = self.perform("declaring tasks", move |connection| {
             crate::store::nodes::declare(connection, node_id, &declarations).map(|()| false)

@@ -21,12 +21,10 @@ use tokio_util::sync::CancellationToken;
 use self::acknowledge::Acknowledger;
 use super::database::DatabaseActor;
 use super::guard;
-use super::message::{
-    Abandon, Configure, Drain, Execute, Finished, Incarnation, LeaseLost, OpenClaims, Recorded,
-};
+use super::message::{Abandon, Configure, Drain, Execute, Finished, Incarnation, LeaseLost, OpenClaims, Recorded};
 use super::plan::TaskPlan;
 use super::scheduler::SchedulerActor;
-use super::tally::{End, Sample, Tally};
+use super::tally::{Sample, Tally};
 use crate::config::Timeout;
 use crate::handler::{Call, Handler as TaskHandler};
 use crate::model::time::micros;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use actix::prelude::*;
 
 use super::lease::LeaseActor;
-use super::message::{Begin, Incarnation, Leave, LeaseLost, Register, Renew, Resign};
+use super::message::{Begin, Incarnation, LeaseLost, Leave, Register, Renew, Resign};
 use crate::store::claim::Claimant;
 
 /// Whether the database answers this node's heartbeats; cheap to clone and to ask from any thread.
@@ -107,8 +107,7 @@ impl HeartbeatActor {
                 let Some(begun) = &self.begun else { return };
                 self.incarnation = Some(node_id);
                 self.trusted_until = sent + self.lease * 2 / 3;
-                let claimant =
-                    Claimant { node_id, strategy: begun.strategy, installation: begun.installation.clone() };
+                let claimant = Claimant { node_id, strategy: begun.strategy, installation: begun.installation.clone() };
                 tracing::info!(node_id, "the node has a lease");
                 for recipient in &self.incarnated {
                     recipient.do_send(Incarnation { claimant: claimant.clone() });

@@ -127,16 +127,21 @@ impl SchedulerActor {
             for _ in 0..wanted {
                 self.transacting += 1;
                 let name = plan.name().to_owned();
-                self.process(claimant.clone(), Work::Transaction(plan.clone()), ctx, move |act, node_id, result, ctx| {
-                    act.transacting -= 1;
-                    if let Some(slots) = act.slots.get_mut(&name) {
-                        slots.running = slots.running.saturating_sub(1);
-                    }
-                    if let (Ok(batch), Some(wiring)) = (&result, &act.wiring) {
-                        wiring.tally.add(&name, batch.worked.iter().cloned());
-                    }
-                    act.received(node_id, result, ctx);
-                });
+                self.process(
+                    claimant.clone(),
+                    Work::Transaction(plan.clone()),
+                    ctx,
+                    move |act, node_id, result, ctx| {
+                        act.transacting -= 1;
+                        if let Some(slots) = act.slots.get_mut(&name) {
+                            slots.running = slots.running.saturating_sub(1);
+                        }
+                        if let (Ok(batch), Some(wiring)) = (&result, &act.wiring) {
+                            wiring.tally.add(&name, batch.worked.iter().cloned());
+                        }
+                        act.received(node_id, result, ctx);
+                    },
+                );
             }
         }
     }

@@ -46,7 +46,5 @@ pub fn write(connection: &mut Connection, node_id: i64, totals: &[(Micros, Strin
             &["started", "completed", "retried", "failed", "waits", "runs"]
         )
     );
-    connection
-        .execute(Statement::new(sql).bind(node_id).bind(serde_json::Value::Array(rows).to_string()))
-        .map(|_| ())
+    connection.execute(Statement::new(sql).bind(node_id).bind(serde_json::Value::Array(rows).to_string())).map(|_| ())
 }

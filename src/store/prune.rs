@@ -43,10 +43,8 @@ fn of_state(connection: &mut Connection, task: &str, state: State, keep: i64) ->
     }
     connection.transaction(|connection| {
         // `retry` may have taken one back since.
-        let delete = format!(
-            "DELETE FROM soloist_entries WHERE {} AND finished_at IS NOT NULL",
-            dialect.among_ids("id")
-        );
+        let delete =
+            format!("DELETE FROM soloist_entries WHERE {} AND finished_at IS NOT NULL", dialect.among_ids("id"));
         connection.execute(Statement::new(delete).bind(dialect.ids(&ids)))?;
         let orphans = format!(
             "DELETE FROM soloist_attempts WHERE {} AND NOT EXISTS \

@@ -30,7 +30,10 @@ impl ClockGuard {
             let passed = database - before;
             let jump = if passed < least { least - passed } else { (passed - most).max(0) };
             if jump > micros(self.lease / 3) {
-                tracing::warn!(seconds = jump / 1_000_000, "the database's clock has jumped: nothing is rescued for one lease");
+                tracing::warn!(
+                    seconds = jump / 1_000_000,
+                    "the database's clock has jumped: nothing is rescued for one lease"
+                );
                 self.quiet_until = Some(now + self.lease);
             }
         }

@@ -13,9 +13,8 @@ impl DutyActor {
             return Box::pin(std::future::ready(Ok(None)));
         };
         let rows = changed.clone();
-        let work = self.perform("writing sums", move |connection| {
-            minutes::write(connection, node_id, &rows).map(|()| false)
-        });
+        let work =
+            self.perform("writing sums", move |connection| minutes::write(connection, node_id, &rows).map(|()| false));
         Box::pin(async move {
             work.await.inspect_err(|_| tally.put_back(&changed))?;
             Ok(None)

@@ -62,10 +62,8 @@ impl DutyActor {
                 return Ok(None);
             }
             tracing::warn!(entries = twice.len(), "claims whose answer never arrived are handed back");
-            let settlements: Vec<_> = twice
-                .into_iter()
-                .map(|(id, claim)| Settlement::new(id, claim, 0, Verdict::HandedBack))
-                .collect();
+            let settlements: Vec<_> =
+                twice.into_iter().map(|(id, claim)| Settlement::new(id, claim, 0, Verdict::HandedBack)).collect();
             let hand_back = Perform {
                 what: "handing back claims",
                 work: Box::new(move |connection| {

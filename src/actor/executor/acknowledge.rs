@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use actix::prelude::*;
 
-use super::verdict::Judged;
 use super::ExecutorActor;
+use super::verdict::Judged;
 use crate::actor::message::Settle;
 use crate::actor::plan::TaskPlan;
 use crate::error::Result;

@@ -35,13 +35,9 @@ impl ExecutorActor {
 
     fn handler(&mut self, plan: &Arc<TaskPlan>) -> Result<Rc<dyn Handler>> {
         Ok(match &plan.config.handler {
-            HandlerKind::Http(hook) => {
-                Rc::new(webhook::WebHookHandler::new(self.client()?, hook, plan.config.batch)?)
-            }
+            HandlerKind::Http(hook) => Rc::new(webhook::WebHookHandler::new(self.client()?, hook, plan.config.batch)?),
             HandlerKind::Command(command) => Rc::new(CommandHandler::new(command, &self.hidden)?),
-            HandlerKind::Sql(_) => {
-                Rc::new(StatementHandler { plan: plan.clone(), database: self.statements.clone() })
-            }
+            HandlerKind::Sql(_) => Rc::new(StatementHandler { plan: plan.clone(), database: self.statements.clone() }),
             HandlerKind::Noop => Rc::new(NoopHandler),
             HandlerKind::Pull => return Err(Error::internal("outside workers work it, not a node")),
         })

@@ -195,6 +195,17 @@ impl TableSource {
         self.among(statement.text("\nWHERE "), &texts(keyed))
     }
 
+    /// For an SQL handler: SQL and bind of `:key` or of a key's column, as a value of the column's type.
+    pub fn key_parameter(&self, key: &str, name: &str) -> Option<(String, Bind)> {
+        let texts = value::key_texts(&self.key, key)?;
+        let place = match name {
+            "key" if self.key.len() == 1 => 0,
+            name => self.key.iter().position(|column| column.name == name)?,
+        };
+        let column = &self.key[place];
+        Some((catalog::compared(self.dialect, column), catalog::bind(self.dialect, column, &texts[place])))
+    }
+
     fn value_of(&self, name: &str, mark: &Mark, texts: &[String]) -> (String, Bind) {
         let column = |place: usize| {
             let column = &self.key[place];
