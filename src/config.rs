@@ -22,7 +22,7 @@ pub mod url;
 mod value;
 mod walk;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use database::{ClaimChoice, Database, DatabaseUrl, Synchronous, Wake};
 pub use environment::Environment;
@@ -48,4 +48,6 @@ pub struct Config {
     pub tasks: BTreeMap<String, Task>,
     /// `[schedules.*]` by name
     pub schedules: BTreeMap<String, Schedule>,
+    /// Environment variables that held secrets: programs that are started do not get them.
+    pub secret_variables: BTreeSet<String>,
 }

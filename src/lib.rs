@@ -6,9 +6,12 @@ pub mod config;
 pub mod error;
 pub mod handler;
 pub mod http;
+#[cfg(feature = "postgres")]
+mod listener;
 pub mod model;
 pub mod next;
 pub mod problems;
+pub mod node;
 pub mod store;
 pub mod testing;
 

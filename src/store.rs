@@ -29,6 +29,7 @@ pub mod status;
 pub mod statement_handler;
 pub mod sweeps;
 pub mod tasks;
+pub mod wake;
 
 use std::time::Duration;
 

@@ -57,6 +57,11 @@ pub struct Report {
 #[rtype(result = "BTreeMap<&'static str, Report>")]
 pub struct Reports;
 
+/// Writes the sums of what was counted since the last time; the reply comes once that is tried. For a stop.
+#[derive(Message, Debug, Clone, Copy)]
+#[rtype(result = "()")]
+pub struct Finish;
+
 /// Does what is done now and then.
 pub struct DutyActor {
     wiring: Wiring,
@@ -176,6 +181,19 @@ impl Handler<Configure> for DutyActor {
     fn handle(&mut self, message: Configure, ctx: &mut Self::Context) {
         self.plans = message.plans;
         self.declare(ctx);
+    }
+}
+
+impl Handler<Finish> for DutyActor {
+    type Result = ResponseFuture<()>;
+
+    fn handle(&mut self, _: Finish, ctx: &mut Self::Context) -> Self::Result {
+        let sums = self.sums(ctx);
+        Box::pin(async move {
+            if let Err(error) = sums.await {
+                tracing::warn!(%error, "the last sums could not be written");
+            }
+        })
     }
 }
 

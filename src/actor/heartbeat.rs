@@ -4,8 +4,6 @@
 //! sent: handlers are ended before anybody else may take over. An ended lease is never renewed: the node comes back
 //! under a new incarnation.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use actix::prelude::*;
@@ -14,33 +12,11 @@ use super::lease::LeaseActor;
 use super::message::{Begin, Incarnation, LeaseLost, Leave, Register, Renew, Resign};
 use crate::store::claim::Claimant;
 
-/// Whether the database answers this node's heartbeats; cheap to clone and to ask from any thread.
-#[derive(Clone)]
-pub struct Pulse {
-    start: Instant,
-    /// Milliseconds after `start` of the last answer; 0: none yet.
-    last: Arc<AtomicU64>,
-    /// How old an answer may be.
-    patience: Duration,
-}
+/// How long a heartbeat may go without an answer before the database is said to be out of reach.
+const PATIENCE: Duration = Duration::from_secs(4);
 
-impl Pulse {
-    /// A pulse that is felt while answers are no older than `patience`.
-    pub fn new(patience: Duration) -> Self {
-        Self { start: Instant::now(), last: Arc::default(), patience }
-    }
-
-    /// True while the database has answered lately.
-    pub fn is_felt(&self) -> bool {
-        let last = self.last.load(Ordering::Relaxed);
-        last > 0 && self.start.elapsed() < Duration::from_millis(last) + self.patience
-    }
-
-    fn beat(&self) {
-        let now = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.last.store(now.max(1), Ordering::Relaxed);
-    }
-}
+/// Called with whether the database has lately answered this node's heartbeats.
+pub type OnPulse = Box<dyn Fn(bool) + Send>;
 
 /// Keeps the node's lease. Lives on an arbiter of its own.
 pub struct HeartbeatActor {
@@ -49,7 +25,9 @@ pub struct HeartbeatActor {
     begun: Option<Begin>,
     incarnation: Option<i64>,
     trusted_until: Instant,
-    pulse: Pulse,
+    /// When the database last answered.
+    answered: Option<Instant>,
+    on_pulse: OnPulse,
     incarnated: Vec<Recipient<Incarnation>>,
     lost: Vec<Recipient<LeaseLost>>,
     leaving: bool,
@@ -62,7 +40,7 @@ impl HeartbeatActor {
     pub fn new(
         lease_actor: Addr<LeaseActor>,
         lease: Duration,
-        pulse: Pulse,
+        on_pulse: OnPulse,
         incarnated: Vec<Recipient<Incarnation>>,
         lost: Vec<Recipient<LeaseLost>>,
     ) -> Self {
@@ -72,7 +50,8 @@ impl HeartbeatActor {
             begun: None,
             incarnation: None,
             trusted_until: Instant::now(),
-            pulse,
+            answered: None,
+            on_pulse,
             incarnated,
             lost,
             leaving: false,
@@ -103,7 +82,7 @@ impl HeartbeatActor {
     fn registered(&mut self, sent: Instant, answer: Answer<i64>, ctx: &mut Context<Self>) {
         match answer {
             Ok(Ok(node_id)) => {
-                self.pulse.beat();
+                self.felt();
                 let Some(begun) = &self.begun else { return };
                 self.incarnation = Some(node_id);
                 self.trusted_until = sent + self.lease * 2 / 3;
@@ -126,14 +105,14 @@ impl HeartbeatActor {
         let current = self.incarnation == Some(node_id);
         match answer {
             Ok(Ok(true)) => {
-                self.pulse.beat();
+                self.felt();
                 if current {
                     self.trusted_until = sent + self.lease * 2 / 3;
                 }
                 self.beat_in(self.lease / 3, ctx);
             }
             Ok(Ok(false)) => {
-                self.pulse.beat();
+                self.felt();
                 if current {
                     self.lose("its lease had ended");
                 }
@@ -145,6 +124,11 @@ impl HeartbeatActor {
             }
             Err(error) => tracing::error!(%error, "the LeaseActor is gone"),
         }
+    }
+
+    fn felt(&mut self) {
+        self.answered = Some(Instant::now());
+        (self.on_pulse)(true);
     }
 
     /// How soon a failed beat is repeated.
@@ -165,6 +149,11 @@ impl HeartbeatActor {
     fn watch(&mut self, ctx: &mut Context<Self>) {
         if self.incarnation.is_some() && Instant::now() >= self.trusted_until {
             self.lose("it could not be renewed in time");
+        }
+        // A beat that waits for a silent network answers nothing for long: its age tells.
+        let patience = self.lease / 3 + PATIENCE;
+        if self.answered.is_none_or(|answered| answered.elapsed() > patience) {
+            (self.on_pulse)(false);
         }
         ctx.run_later((self.lease / 20).clamp(Duration::from_millis(20), Duration::from_millis(500)), Self::watch);
     }

@@ -98,6 +98,7 @@ impl Config {
             node,
             schedules: schedule::read_all(&root, &tasks.names),
             tasks: tasks.tasks,
+            secret_variables: walk.secret_variables.take(),
         };
         drop(root);
         let (found, secrets) = walk.finish();

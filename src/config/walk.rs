@@ -3,6 +3,7 @@
 //! Owns which keys a section may hold and where an error stands. What a value must look like is `value`.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 
@@ -20,6 +21,8 @@ pub(super) struct Walk<'a> {
     pub(super) directory: &'a Path,
     found: RefCell<Vec<Found>>,
     secrets: RefCell<Vec<Range<usize>>>,
+    /// Names of the environment variables that held secrets.
+    pub(super) secret_variables: RefCell<BTreeSet<String>>,
 }
 
 /// Something wrong, before its line is looked up.
@@ -56,7 +59,14 @@ pub(super) struct Item<'w> {
 
 impl<'a> Walk<'a> {
     pub(super) fn new(text: &'a str, environment: &'a Environment, directory: &'a Path) -> Self {
-        Self { text, environment, directory, found: RefCell::default(), secrets: RefCell::default() }
+        Self {
+            text,
+            environment,
+            directory,
+            found: RefCell::default(),
+            secrets: RefCell::default(),
+            secret_variables: RefCell::default(),
+        }
     }
 
     pub(super) fn add(&self, found: Found) {

@@ -56,7 +56,10 @@ fn from_variable(section: &Section, item: &Item, owner: &str, needed: bool) -> O
     }
     let place = format!("the environment variable {name}");
     match section.walk.environment.get(&name) {
-        Ok(Some(text)) => Some((text, place)),
+        Ok(Some(text)) => {
+            section.walk.secret_variables.borrow_mut().insert(name);
+            Some((text, place))
+        }
         Ok(None) => {
             if needed {
                 let help = format!("set {name} before the start; without it {owner} cannot be used");

@@ -1,0 +1,183 @@
+//! One node: the actors, put together, from start to stop.
+//!
+//! Owns the order of things: which actor is started before which, what waits for the database, what ends first. No
+//! rule of claims or handlers is here.
+
+mod open;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use actix::prelude::*;
+use actix::registry::SystemRegistry;
+
+use crate::actor::database::{DatabaseActor, Pool};
+use crate::actor::executor::ReportTo;
+use crate::actor::message::{Begin, Configure, Drain, Leave, StopClaiming, Wake};
+use crate::actor::tally::Tally;
+use crate::actor::{DutyActor, ExecutorActor, HeartbeatActor, LeaseActor, SchedulerActor, TaskPlan, duty, scheduler};
+use crate::config::{self, Config, DatabaseUrl, HandlerKind};
+use crate::error::Result;
+use crate::store::Store;
+
+pub use open::{Migrate, Opened};
+
+/// The most threads that run SQL handlers, whatever concurrency their tasks add up to.
+const MOST_STATEMENTS: usize = 64;
+
+/// A running node. Dropping it does not stop it: the actors belong to the system.
+#[derive(Clone)]
+pub struct Node {
+    /// What it was told.
+    pub config: Arc<Config>,
+    /// Its database.
+    pub store: Store,
+    /// Decides when to claim; also in the `SystemRegistry`.
+    pub scheduler: Addr<SchedulerActor>,
+    /// Runs handlers.
+    pub executor: Addr<ExecutorActor>,
+    /// Keeps the lease.
+    pub heartbeat: Addr<HeartbeatActor>,
+    /// Does what is done now and then.
+    pub duty: Addr<DutyActor>,
+}
+
+impl Node {
+    /// Starts the actors; none claims before [`Node::open`]. To be called inside a running actix system.
+    pub fn start(config: Arc<Config>, on_pulse: impl Fn(bool) + Send + 'static) -> Self {
+        let statements = statements(&config);
+        let store = Store::new(&config.database, config.node.lease, statements);
+        let tally = Tally::default();
+        let pool = |threads, pool| {
+            let store = store.clone();
+            SyncArbiter::start(threads, move || DatabaseActor::new(store.clone(), pool))
+        };
+        let database = pool(config.database.connections, Pool::Work);
+        let duties = pool(1, Pool::Work);
+        let statements = pool(statements, Pool::Handler);
+        let lease_actor = {
+            let (store, node) = (store.clone(), config.node.clone());
+            SyncArbiter::start(1, move || LeaseActor {
+                store: store.clone(),
+                name: node.name.clone(),
+                roles: node.roles.clone(),
+                lease: node.lease,
+            })
+        };
+        // Threads of their own: a busy handler must not hold up the scheduler, nor either of them a heartbeat.
+        let (scheduling, executing, beating) = (Arbiter::new(), Arbiter::new(), Arbiter::new());
+        let executor = {
+            let (database, statements, tally) = (database.clone(), statements.clone(), tally.clone());
+            let hidden = config.secret_variables.iter().cloned().collect();
+            ExecutorActor::start_in_arbiter(&executing.handle(), move |_| {
+                ExecutorActor::new(database, statements, tally, hidden)
+            })
+        };
+        let scheduler = {
+            let wiring = scheduler::Wiring {
+                database,
+                statements,
+                executor: executor.clone(),
+                tally: tally.clone(),
+                poll: config.node.poll,
+            };
+            Supervisor::start_in_arbiter(&scheduling.handle(), move |_| SchedulerActor::new(wiring))
+        };
+        SystemRegistry::set(scheduler.clone());
+        executor.do_send(ReportTo(scheduler.clone()));
+        let duty = {
+            let wiring = duty::Wiring {
+                database: duties,
+                scheduler: scheduler.clone(),
+                executor: executor.clone(),
+                tally,
+                lease: config.node.lease,
+                poll: config.node.poll,
+            };
+            DutyActor::start_in_arbiter(&scheduling.handle(), move |_| DutyActor::new(wiring))
+        };
+        let heartbeat = {
+            let incarnated =
+                vec![executor.clone().recipient(), duty.clone().recipient(), scheduler.clone().recipient()];
+            let lost = vec![scheduler.clone().recipient(), executor.clone().recipient(), duty.clone().recipient()];
+            let lease = config.node.lease;
+            HeartbeatActor::start_in_arbiter(&beating.handle(), move |_| {
+                HeartbeatActor::new(lease_actor, lease, Box::new(on_pulse), incarnated, lost)
+            })
+        };
+        Self { config, store, scheduler, executor, heartbeat, duty }
+    }
+
+    /// Brings the database to this binary's schema and begins to work. Goes on trying while the database does not
+    /// answer; an error is final.
+    pub async fn open(&self, migrate: Migrate) -> Result<Opened> {
+        let opened = open::open(&self.store, &self.config, migrate).await?;
+        self.configure(opened.plans.clone());
+        self.heartbeat.do_send(Begin { installation: opened.installation.clone(), strategy: self.store.strategy });
+        self.listen();
+        if !opened.unresolved.is_empty() {
+            self.resolve_later(opened.plans.clone(), opened.unresolved.clone());
+        }
+        Ok(opened)
+    }
+
+    /// Puts other tasks in the place of those before; what runs goes on.
+    pub fn configure(&self, plans: Vec<Arc<TaskPlan>>) {
+        self.executor.do_send(Configure { plans: plans.clone() });
+        self.duty.do_send(Configure { plans: plans.clone() });
+        self.scheduler.do_send(Configure { plans });
+    }
+
+    /// Stops cleanly: claims nothing more, finishes what runs within `drain`, hands back the rest, gives up the lease.
+    pub async fn drain(&self, drain: Duration) {
+        let until = Instant::now() + drain;
+        // An actor that is gone has nothing to finish.
+        let _ = self.heartbeat.send(Leave { stopped: false }).await;
+        let _ = self.scheduler.send(StopClaiming).await;
+        let _ = self.executor.send(Drain { until }).await;
+        let _ = self.duty.send(duty::Finish).await;
+        let _ = self.heartbeat.send(Leave { stopped: true }).await;
+    }
+
+    /// Something may be due.
+    pub fn wake(&self) {
+        self.scheduler.do_send(Wake);
+    }
+
+    /// Sources whose table was not there are looked for again, until they are.
+    fn resolve_later(&self, plans: Vec<Arc<TaskPlan>>, unresolved: Vec<config::Task>) {
+        let node = self.clone();
+        actix::spawn(async move {
+            let (mut plans, mut unresolved) = (plans, unresolved);
+            while !unresolved.is_empty() {
+                tokio::time::sleep(Duration::from_secs(5)).await;
+                let before = plans.len();
+                (plans, unresolved) = open::resolve_again(&node.store, plans, unresolved).await;
+                if plans.len() > before {
+                    node.configure(plans.clone());
+                }
+            }
+        });
+    }
+
+    fn listen(&self) {
+        let database = &self.config.database;
+        #[cfg(feature = "postgres")]
+        if let DatabaseUrl::Postgres(url) = &database.url
+            && database.wake == config::Wake::Notify
+            && !database.pooler
+        {
+            let scheduler = self.scheduler.clone();
+            actix::spawn(crate::listener::listen(url.clone(), move || scheduler.do_send(Wake)));
+        }
+        #[cfg(not(feature = "postgres"))]
+        let _ = (database, DatabaseUrl::memory);
+    }
+}
+
+/// How many SQL handlers may run at once.
+fn statements(config: &Config) -> usize {
+    let of_sql = |task: &&config::Task| matches!(task.handler, HandlerKind::Sql(_));
+    let slots: usize = config.tasks.values().filter(of_sql).map(|task| task.concurrency).sum();
+    slots.clamp(1, MOST_STATEMENTS)
+}

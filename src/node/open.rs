@@ -1,0 +1,132 @@
+//! Opening the database: wait for it, migrate it, read what a node must know before it works.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use diesel::QueryableByName;
+use diesel::sql_types::Text;
+
+use crate::actor::TaskPlan;
+use crate::config::{self, Config, DatabaseUrl};
+use crate::error::{Error, Result};
+use crate::store::migrate::{self, Schema};
+use crate::store::server::Server;
+use crate::store::source::TableSource;
+use crate::store::statement::Statement;
+use crate::store::{Store, wake};
+
+/// The longest between two tries.
+const LONGEST: Duration = Duration::from_secs(2);
+
+/// What is done about an old schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Migrate {
+    /// Brought up.
+    Up,
+    /// Refused: `--no-migrate`.
+    Refuse,
+}
+
+/// What a node knows once the database is open.
+#[derive(Clone)]
+pub struct Opened {
+    /// The server.
+    pub server: Server,
+    /// Makes idempotency keys unique over installations.
+    pub installation: Arc<str>,
+    /// Tasks that can be worked.
+    pub plans: Vec<Arc<TaskPlan>>,
+    /// Tasks whose source was not found.
+    pub unresolved: Vec<config::Task>,
+}
+
+/// Opens the database; passing faults are waited out, one log line a try.
+pub(super) async fn open(store: &Store, config: &Arc<Config>, migrate: Migrate) -> Result<Opened> {
+    let start = Instant::now();
+    let mut wait = Duration::from_millis(100);
+    loop {
+        let (store, config) = (store.clone(), config.clone());
+        let tried = actix_web::web::block(move || once(&store, &config, migrate)).await;
+        match tried.unwrap_or_else(|_| Err(Error::transient("opening the database was cut short"))) {
+            Ok(opened) => return Ok(opened),
+            Err(error) if error.is_transient() => {
+                tracing::warn!(%error, waited_s = start.elapsed().as_secs(), "the database cannot be used yet; trying again");
+                tokio::time::sleep(wait).await;
+                wait = (wait * 2).min(LONGEST);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn once(store: &Store, config: &Config, migrate: Migrate) -> Result<Opened> {
+    #[derive(QueryableByName)]
+    struct Installation {
+        #[diesel(sql_type = Text)]
+        id: String,
+    }
+    let server = store.server()?;
+    let mut connection = store.work()?;
+    match (migrate::schema(&mut connection)?, migrate) {
+        (Schema::Old, Migrate::Up) => {
+            let applied = migrate::up(&mut connection)?;
+            tracing::info!(applied = applied.join(", "), "migrated the database");
+        }
+        (Schema::Old, Migrate::Refuse) => {
+            return Err(Error::refused(
+                "the database's schema is older than this binary: run “soloist migrate”, or start without --no-migrate",
+            ));
+        }
+        (Schema::Current | Schema::New, _) => {}
+    }
+    let notify =
+        config.database.wake == config::Wake::Notify && matches!(config.database.url, DatabaseUrl::Postgres(_));
+    wake::set_trigger(&mut connection, notify)?;
+    let installation: Option<Installation> = connection.first(Statement::new("SELECT id FROM soloist_installation"))?;
+    let installation = installation.map(|row| row.id).unwrap_or_default().into();
+    let mut opened = Opened { server, installation, plans: Vec::new(), unresolved: Vec::new() };
+    for task in config.tasks.values() {
+        match plan(store, &mut connection, task) {
+            Ok(plan) => opened.plans.push(plan),
+            Err(error) if error.is_transient() => return Err(error),
+            Err(error) => {
+                tracing::error!(task = task.name, %error, "the task is not worked until its source is found");
+                opened.unresolved.push(task.clone());
+            }
+        }
+    }
+    Ok(opened)
+}
+
+fn plan(store: &Store, connection: &mut crate::store::Connection, task: &config::Task) -> Result<Arc<TaskPlan>> {
+    let source = match &task.source {
+        Some(source) => Some(Arc::new(TableSource::resolve(connection, &task.name, source)?)),
+        None => None,
+    };
+    Ok(Arc::new(TaskPlan::new(Arc::new(task.clone()), source, store.strategy)))
+}
+
+/// Makes plans of these tasks, as far as their sources are found.
+pub(super) async fn resolve_again(
+    store: &Store,
+    plans: Vec<Arc<TaskPlan>>,
+    unresolved: Vec<config::Task>,
+) -> (Vec<Arc<TaskPlan>>, Vec<config::Task>) {
+    let again = (plans.clone(), unresolved.clone());
+    let store = store.clone();
+    let tried = actix_web::web::block(move || {
+        let (mut plans, mut left) = (plans, Vec::new());
+        let mut connection = store.work()?;
+        for task in unresolved {
+            match plan(&store, &mut connection, &task) {
+                Ok(plan) => plans.push(plan),
+                Err(_) => left.push(task),
+            }
+        }
+        Ok::<_, Error>((plans, left))
+    });
+    match tried.await {
+        Ok(Ok(result)) => result,
+        Ok(Err(_)) | Err(_) => again,
+    }
+}
