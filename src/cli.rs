@@ -10,6 +10,7 @@ mod entries;
 mod init;
 mod migrate;
 mod output;
+mod serve;
 mod status;
 mod table;
 mod tasks;
@@ -46,6 +47,8 @@ enum Command {
     Check(check::Check),
     /// Make or change Soloist's tables
     Migrate(migrate::Migrate),
+    /// Run a node
+    Serve(serve::Serve),
     /// Accept an entry, or one for each line
     Enqueue(enqueue::Enqueue),
     /// See and steer entries
@@ -102,6 +105,7 @@ fn run(asked: &Asked, command: Command) -> Result<ExitCode> {
         Command::Init(command) => command.run(asked),
         Command::Check(command) => command.run(asked),
         Command::Migrate(command) => command.run(asked),
+        Command::Serve(command) => command.run(asked),
         Command::Enqueue(command) => command.run(asked),
         Command::Entries(command) => command.run(asked),
         Command::Tasks(command) => command.run(asked),

@@ -1,7 +1,7 @@
 //! Soloist: schedules fire once and entries are claimed once, over many processes, with nothing but the database.
 
-pub mod cli;
 pub mod actor;
+pub mod cli;
 pub mod config;
 pub mod error;
 pub mod handler;
@@ -12,7 +12,10 @@ pub mod model;
 pub mod next;
 pub mod problems;
 pub mod node;
+pub mod problems;
+pub mod serve;
 pub mod store;
+pub mod telemetry;
 pub mod testing;
 
 pub use error::{Error, Result};

@@ -6,6 +6,7 @@
 mod open;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use actix::prelude::*;
@@ -16,7 +17,7 @@ use crate::actor::executor::ReportTo;
 use crate::actor::message::{Begin, Configure, Drain, Leave, StopClaiming, Wake};
 use crate::actor::tally::Tally;
 use crate::actor::{DutyActor, ExecutorActor, HeartbeatActor, LeaseActor, SchedulerActor, TaskPlan, duty, scheduler};
-use crate::config::{self, Config, DatabaseUrl, HandlerKind};
+use crate::config::{self, Config, DatabaseUrl, HandlerKind, NodeRole};
 use crate::error::Result;
 use crate::store::Store;
 
@@ -40,6 +41,8 @@ pub struct Node {
     pub heartbeat: Addr<HeartbeatActor>,
     /// Does what is done now and then.
     pub duty: Addr<DutyActor>,
+    /// How often tasks have been configured.
+    generation: Arc<AtomicU64>,
 }
 
 impl Node {
@@ -105,7 +108,7 @@ impl Node {
                 HeartbeatActor::new(lease_actor, lease, Box::new(on_pulse), incarnated, lost)
             })
         };
-        Self { config, store, scheduler, executor, heartbeat, duty }
+        Self { config, store, scheduler, executor, heartbeat, duty, generation: Arc::default() }
     }
 
     /// Brings the database to this binary's schema and begins to work. Goes on trying while the database does not
@@ -115,9 +118,7 @@ impl Node {
         self.configure(opened.plans.clone());
         self.heartbeat.do_send(Begin { installation: opened.installation.clone(), strategy: self.store.strategy });
         self.listen();
-        if !opened.unresolved.is_empty() {
-            self.resolve_later(opened.plans.clone(), opened.unresolved.clone());
-        }
+        self.resolve_later(opened.plans.clone(), opened.unresolved.clone());
         Ok(opened)
     }
 
@@ -125,7 +126,9 @@ impl Node {
     pub fn configure(&self, plans: Vec<Arc<TaskPlan>>) {
         self.executor.do_send(Configure { plans: plans.clone() });
         self.duty.do_send(Configure { plans: plans.clone() });
-        self.scheduler.do_send(Configure { plans });
+        if self.config.node.has(NodeRole::Worker) {
+            self.scheduler.do_send(Configure { plans });
+        }
     }
 
     /// Stops cleanly: claims nothing more, finishes what runs within `drain`, hands back the rest, gives up the lease.
@@ -144,16 +147,29 @@ impl Node {
         self.scheduler.do_send(Wake);
     }
 
-    /// Sources whose table was not there are looked for again, until they are.
-    fn resolve_later(&self, plans: Vec<Arc<TaskPlan>>, unresolved: Vec<config::Task>) {
+    /// Puts the tasks of another configuration in the place of those before; what runs goes on.
+    pub async fn reconfigure(&self, config: &Config) -> Result<Vec<Arc<TaskPlan>>> {
+        let (plans, unresolved) = open::resolve(&self.store, config.tasks.values().cloned().collect()).await?;
+        self.configure(plans.clone());
+        self.resolve_later(plans.clone(), unresolved);
+        Ok(plans)
+    }
+
+    /// Sources whose table was not there are looked for again, until they are or other tasks are configured.
+    fn resolve_later(&self, mut plans: Vec<Arc<TaskPlan>>, mut unresolved: Vec<config::Task>) {
         let node = self.clone();
+        let generation = node.generation.fetch_add(1, Ordering::Relaxed) + 1;
         actix::spawn(async move {
-            let (mut plans, mut unresolved) = (plans, unresolved);
             while !unresolved.is_empty() {
                 tokio::time::sleep(Duration::from_secs(5)).await;
-                let before = plans.len();
-                (plans, unresolved) = open::resolve_again(&node.store, plans, unresolved).await;
-                if plans.len() > before {
+                if node.generation.load(Ordering::Relaxed) != generation {
+                    return;
+                }
+                if let Ok((found, left)) = open::resolve(&node.store, unresolved.clone()).await
+                    && !found.is_empty()
+                {
+                    plans.extend(found);
+                    unresolved = left;
                     node.configure(plans.clone());
                 }
             }

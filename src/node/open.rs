@@ -84,18 +84,30 @@ fn once(store: &Store, config: &Config, migrate: Migrate) -> Result<Opened> {
     wake::set_trigger(&mut connection, notify)?;
     let installation: Option<Installation> = connection.first(Statement::new("SELECT id FROM soloist_installation"))?;
     let installation = installation.map(|row| row.id).unwrap_or_default().into();
-    let mut opened = Opened { server, installation, plans: Vec::new(), unresolved: Vec::new() };
-    for task in config.tasks.values() {
-        match plan(store, &mut connection, task) {
-            Ok(plan) => opened.plans.push(plan),
+    let (plans, unresolved) = plans(store, &mut connection, config.tasks.values().cloned())?;
+    Ok(Opened { server, installation, plans, unresolved })
+}
+
+/// Tasks that can be worked, and those whose source is not found.
+type Plans = (Vec<Arc<TaskPlan>>, Vec<config::Task>);
+
+fn plans(
+    store: &Store,
+    connection: &mut crate::store::Connection,
+    tasks: impl IntoIterator<Item = config::Task>,
+) -> Result<Plans> {
+    let (mut plans, mut unresolved) = (Vec::new(), Vec::new());
+    for task in tasks {
+        match plan(store, connection, &task) {
+            Ok(plan) => plans.push(plan),
             Err(error) if error.is_transient() => return Err(error),
             Err(error) => {
                 tracing::error!(task = task.name, %error, "the task is not worked until its source is found");
-                opened.unresolved.push(task.clone());
+                unresolved.push(task);
             }
         }
     }
-    Ok(opened)
+    Ok((plans, unresolved))
 }
 
 fn plan(store: &Store, connection: &mut crate::store::Connection, task: &config::Task) -> Result<Arc<TaskPlan>> {
@@ -107,26 +119,8 @@ fn plan(store: &Store, connection: &mut crate::store::Connection, task: &config:
 }
 
 /// Makes plans of these tasks, as far as their sources are found.
-pub(super) async fn resolve_again(
-    store: &Store,
-    plans: Vec<Arc<TaskPlan>>,
-    unresolved: Vec<config::Task>,
-) -> (Vec<Arc<TaskPlan>>, Vec<config::Task>) {
-    let again = (plans.clone(), unresolved.clone());
+pub(super) async fn resolve(store: &Store, tasks: Vec<config::Task>) -> Result<Plans> {
     let store = store.clone();
-    let tried = actix_web::web::block(move || {
-        let (mut plans, mut left) = (plans, Vec::new());
-        let mut connection = store.work()?;
-        for task in unresolved {
-            match plan(&store, &mut connection, &task) {
-                Ok(plan) => plans.push(plan),
-                Err(_) => left.push(task),
-            }
-        }
-        Ok::<_, Error>((plans, left))
-    });
-    match tried.await {
-        Ok(Ok(result)) => result,
-        Ok(Err(_)) | Err(_) => again,
-    }
+    let tried = actix_web::web::block(move || plans(&store, &mut *store.work()?, tasks)).await;
+    tried.unwrap_or_else(|_| Err(Error::transient("looking for sources was cut short")))
 }

@@ -1,0 +1,173 @@
+//! A node as a process: the HTTP server beside the actors, signals, the order of a stop.
+
+mod reload;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use actix_web::{App, HttpServer};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::actor::TaskPlan;
+use crate::config::{Config, NodeRole};
+use crate::error::{Error, Result};
+use crate::http::{self, ApiState, Readiness, Tokens, token_file};
+use crate::node::{Migrate, Node};
+use crate::{handler, store};
+
+/// The tasks of this node, as handlers of the API see them; replaced when they change.
+type Plans = Arc<RwLock<Vec<Arc<TaskPlan>>>>;
+
+/// Runs a node until it is told to stop. `file` is read again on SIGHUP.
+pub fn run(config: Config, file: Option<PathBuf>, migrate: Migrate) -> Result<()> {
+    handler::webhook::install_tls_provider();
+    handler::command::adopt_orphans();
+    let system = actix::System::new();
+    system.block_on(serve(Arc::new(config), file, migrate))
+}
+
+async fn serve(config: Arc<Config>, file: Option<PathBuf>, migrate: Migrate) -> Result<()> {
+    let mut signals = Signals::new()?;
+    let readiness = Arc::new(Readiness::default());
+    let node = {
+        let readiness = readiness.clone();
+        Node::start(config.clone(), move |felt| readiness.set_database(felt))
+    };
+    let plans = Plans::default();
+    let tokens = Tokens::new(&tokens(&config, file.as_deref())?);
+    let stop = CancellationToken::new();
+    let mut server = None;
+    if config.node.has(NodeRole::Http) {
+        let state = Arc::new(state(&node, &config, &tokens, &readiness, &plans));
+        server = Some(listen(&config, state, &stop)?);
+    }
+    tracing::info!(node = config.node.name, version = env!("CARGO_PKG_VERSION"), "starting");
+
+    let opened = tokio::select! {
+        opened = node.open(migrate) => opened?,
+        () = signals.stop() => {
+            tracing::info!("stopped before the database could be used");
+            return Ok(());
+        }
+    };
+    *plans.write().unwrap_or_else(PoisonError::into_inner) = opened.plans.clone();
+    readiness.set_schema(true);
+    tracing::info!(
+        database = opened.server.name,
+        at = config.database.url.describe(),
+        tasks = opened.plans.iter().map(|plan| plan.name()).collect::<Vec<_>>().join(", "),
+        "ready"
+    );
+
+    while signals.next().await == Heard::HangUp {
+        reload::reload(&node, &config, file.as_deref(), &tokens, &plans).await;
+    }
+    tracing::info!(drain_s = config.node.drain.as_secs_f64(), "stopping: finishing what runs");
+    readiness.set_draining(true);
+    tokio::select! {
+        () = node.drain(config.node.drain) => {}
+        () = signals.stop() => {
+            tracing::warn!("a second signal: stopping at once; what runs is taken over when the lease ends");
+            std::process::exit(1);
+        }
+    }
+    stop.cancel();
+    if let Some(server) = server {
+        // The server has stopped accepting; what it still answers does not keep a stopped node alive.
+        let _ = tokio::time::timeout(std::time::Duration::from_secs(2), server).await;
+    }
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// The tokens of the file; or, where it names none, one for this run.
+fn tokens(config: &Config, file: Option<&Path>) -> Result<Vec<crate::config::Token>> {
+    if !config.http.tokens.is_empty() || !config.node.has(NodeRole::Http) {
+        return Ok(config.http.tokens.clone());
+    }
+    let directory = file.and_then(Path::parent).unwrap_or(Path::new(""));
+    let path = directory.join(token_file::NAME);
+    let token = token_file::create(&path)?;
+    tracing::info!(path = path.display().to_string(), "no token is configured: one for this run is in this file");
+    Ok(vec![token])
+}
+
+fn state(node: &Node, config: &Config, tokens: &Tokens, readiness: &Arc<Readiness>, plans: &Plans) -> ApiState {
+    let scheduler = node.scheduler.clone();
+    let plans = plans.clone();
+    ApiState {
+        store: node.store.clone(),
+        tokens: tokens.clone(),
+        show_payload: config.http.show_payload,
+        readiness: readiness.clone(),
+        wake: Arc::new(move || scheduler.do_send(crate::actor::message::Wake)),
+        sources: Arc::new(move |task| -> Option<Arc<store::source::TableSource>> {
+            let plans = plans.read().unwrap_or_else(PoisonError::into_inner);
+            plans.iter().find(|plan| plan.name() == task).and_then(|plan| plan.source.clone())
+        }),
+    }
+}
+
+/// Starts the HTTP server; its end is what comes back.
+fn listen(
+    config: &Config,
+    state: Arc<ApiState>,
+    stop: &CancellationToken,
+) -> Result<JoinHandle<std::io::Result<()>>> {
+    let prefix = config.http.prefix.clone();
+    let server = HttpServer::new(move || {
+        let scope = actix_web::web::scope(&prefix);
+        App::new().service(scope.configure(http::routes(state.clone())))
+    })
+    .workers(2)
+    .shutdown_signal(stop.clone().cancelled_owned())
+    .shutdown_timeout(1)
+    .bind(config.http.bind)
+    .map_err(|error| {
+        let help = "another address in [http] bind, or a node without it: roles = [\"scheduler\", \"worker\"]";
+        Error::transient(format!("{} cannot be listened on: {error}; {help}", config.http.bind))
+    })?;
+    for address in server.addrs() {
+        tracing::info!(%address, "listening");
+    }
+    Ok(actix::spawn(server.run()))
+}
+
+/// The signals that a node hears.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+}
+
+impl Signals {
+    fn new() -> Result<Self> {
+        let listen = |kind| signal(kind).map_err(|error| Error::internal(format!("signals cannot be heard: {error}")));
+        Ok(Self {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+            hang_up: listen(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) -> Heard {
+        tokio::select! {
+            _ = self.terminate.recv() => Heard::Stop,
+            _ = self.interrupt.recv() => Heard::Stop,
+            _ = self.hang_up.recv() => Heard::HangUp,
+        }
+    }
+
+    async fn stop(&mut self) {
+        while self.next().await != Heard::Stop {}
+    }
+}
+
+/// What a signal asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Heard {
+    Stop,
+    HangUp,
+}

@@ -1,0 +1,21 @@
+//! Where log lines go and what they look like.
+
+use std::io::IsTerminal as _;
+
+use tracing_subscriber::EnvFilter;
+
+/// Log lines to standard error: `SOLOIST_LOG` says which (as `RUST_LOG` does, `info` if neither is set),
+/// `SOLOIST_LOG_FORMAT=json` makes each a JSON object.
+pub fn init() {
+    let filter = EnvFilter::try_from_env("SOLOIST_LOG")
+        .or_else(|_| EnvFilter::try_from_default_env())
+        .unwrap_or_else(|_| EnvFilter::new("info,actix_server=warn"));
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none());
+    let json = std::env::var("SOLOIST_LOG_FORMAT").is_ok_and(|format| format == "json");
+    // An application that embeds this may have a subscriber of its own already, which then stays.
+    let _ = if json { lines.json().try_init() } else { lines.try_init() };
+}
