@@ -10,7 +10,6 @@ pub mod http;
 mod listener;
 pub mod model;
 pub mod next;
-pub mod problems;
 pub mod node;
 pub mod problems;
 pub mod serve;

@@ -111,11 +111,7 @@ fn state(node: &Node, config: &Config, tokens: &Tokens, readiness: &Arc<Readines
 }
 
 /// Starts the HTTP server; its end is what comes back.
-fn listen(
-    config: &Config,
-    state: Arc<ApiState>,
-    stop: &CancellationToken,
-) -> Result<JoinHandle<std::io::Result<()>>> {
+fn listen(config: &Config, state: Arc<ApiState>, stop: &CancellationToken) -> Result<JoinHandle<std::io::Result<()>>> {
     let prefix = config.http.prefix.clone();
     let server = HttpServer::new(move || {
         let scope = actix_web::web::scope(&prefix);

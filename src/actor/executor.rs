@@ -6,6 +6,7 @@
 mod acknowledge;
 mod handlers;
 pub mod verdict;
+mod work;
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
@@ -21,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use self::acknowledge::Acknowledger;
 use super::database::DatabaseActor;
 use super::guard;
-use super::message::{Abandon, Configure, Drain, Execute, Finished, Incarnation, LeaseLost, OpenClaims, Recorded};
+use super::message::{Finished, Recorded};
 use super::plan::TaskPlan;
 use super::scheduler::SchedulerActor;
 use super::tally::{Sample, Tally};
@@ -196,122 +197,5 @@ impl Actor for ExecutorActor {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(1024);
-    }
-}
-
-impl Handler<ReportTo> for ExecutorActor {
-    type Result = ();
-
-    fn handle(&mut self, message: ReportTo, _: &mut Self::Context) {
-        self.scheduler = Some(message.0);
-    }
-}
-
-impl Handler<Configure> for ExecutorActor {
-    type Result = ();
-
-    fn handle(&mut self, message: Configure, _: &mut Self::Context) {
-        self.configure(message.plans);
-    }
-}
-
-impl Handler<Incarnation> for ExecutorActor {
-    type Result = ();
-
-    fn handle(&mut self, message: Incarnation, _: &mut Self::Context) {
-        self.node_id = message.claimant.node_id;
-    }
-}
-
-impl Handler<LeaseLost> for ExecutorActor {
-    type Result = ();
-
-    fn handle(&mut self, _: LeaseLost, _: &mut Self::Context) {
-        let lost = self.open.len();
-        self.stop_all();
-        self.open.clear();
-        self.acknowledger.clear();
-        self.node_id = 0;
-        if lost > 0 {
-            tracing::warn!(lost, "claims lost with the lease; others take them over");
-        }
-        self.drained();
-    }
-}
-
-impl Handler<Execute> for ExecutorActor {
-    type Result = ();
-
-    fn handle(&mut self, message: Execute, ctx: &mut Self::Context) {
-        let Execute { claim, node_id } = message;
-        let entries = claim.entries;
-        let count = entries.len();
-        let working = self.tasks.get(&claim.task).cloned();
-        let Some(working) = working.filter(|_| node_id == self.node_id) else {
-            // The lease or the task went while this was on its way. Rescue or the next look gives it back.
-            if let Some(scheduler) = &self.scheduler {
-                scheduler.do_send(Finished { task: claim.task, entries: count });
-                scheduler.do_send(Recorded { node_id, entries: count });
-            }
-            return;
-        };
-        if working.handler.is_immediate() {
-            return self.start(&working, entries, claim.probe, ctx);
-        }
-        let mut entries = entries.into_iter().peekable();
-        while entries.peek().is_some() {
-            let chunk = entries.by_ref().take(working.plan.config.batch.max(1)).collect();
-            self.start(&working, chunk, claim.probe, ctx);
-        }
-    }
-}
-
-impl Handler<Ended> for ExecutorActor {
-    type Result = ();
-
-    fn handle(&mut self, message: Ended, ctx: &mut Self::Context) {
-        self.ended(message, ctx);
-    }
-}
-
-impl Handler<Abandon> for ExecutorActor {
-    type Result = ();
-
-    fn handle(&mut self, message: Abandon, _: &mut Self::Context) {
-        for entry in message.entries {
-            // What waits to be recorded hears from the fence itself.
-            if self.open.get(&entry).is_some_and(|open| !open.ended)
-                && let Some(open) = self.open.remove(&entry)
-            {
-                tracing::warn!(task = open.task.plan.name(), entry, "its claim no longer stands: the handler is ended");
-                open.stop.cancel();
-                self.recorded(1);
-            }
-        }
-        self.drained();
-    }
-}
-
-impl Handler<OpenClaims> for ExecutorActor {
-    type Result = Vec<(i64, i64)>;
-
-    fn handle(&mut self, _: OpenClaims, _: &mut Self::Context) -> Self::Result {
-        self.open.iter().map(|(id, open)| (*id, open.claim)).collect()
-    }
-}
-
-impl Handler<Drain> for ExecutorActor {
-    type Result = ResponseFuture<()>;
-
-    fn handle(&mut self, message: Drain, ctx: &mut Self::Context) -> Self::Result {
-        let (reply, answer) = oneshot::channel();
-        self.draining = Some(reply);
-        ctx.run_later(message.until.saturating_duration_since(Instant::now()), |act, _| act.stop_all());
-        self.flush(true, ctx);
-        self.drained();
-        Box::pin(async move {
-            // An error says that the actor is gone, and all it held with it.
-            let _ = answer.await;
-        })
     }
 }

@@ -7,6 +7,7 @@ use crate::model::{Delivery, Keep};
 use crate::store::claim::ClaimRequest;
 use crate::store::server::Strategy;
 use crate::store::source::TableSource;
+use crate::store::tasks::declared::DeclaredTask;
 
 /// One task as this node works it.
 #[derive(Clone)]
@@ -69,36 +70,7 @@ impl TaskPlan {
 
     /// What all nodes may read of it, as JSON.
     pub fn declaration(&self) -> String {
-        let config = &self.config;
-        let keep = |keep: Keep| match keep {
-            Keep::For(span) => serde_json::json!(span.as_secs_f64()),
-            Keep::Forever => serde_json::Value::Null,
-        };
-        serde_json::json!({
-            "handler": match config.handler {
-                HandlerKind::Http(_) => "http",
-                HandlerKind::Command(_) => "command",
-                HandlerKind::Sql(_) => "sql",
-                HandlerKind::Pull => "pull",
-                HandlerKind::Noop => "noop",
-            },
-            "source": config.source.is_some(),
-            "concurrency": config.concurrency,
-            "max_running": config.max_running,
-            "max_attempts": config.max_attempts,
-            "at_most_once": self.at_most_once(),
-            "backoff": {
-                "first": config.backoff.first.as_secs_f64(),
-                "factor": config.backoff.factor,
-                "max": config.backoff.max.as_secs_f64(),
-                "jitter": config.backoff.jitter,
-            },
-            "keep": {
-                "completed": keep(config.keep.completed),
-                "failed": keep(config.keep.failed),
-                "cancelled": keep(config.keep.cancelled),
-            },
-        })
-        .to_string()
+        // Texts and numbers alone: they cannot fail to be written.
+        serde_json::to_string(&DeclaredTask::from(&*self.config)).unwrap_or_default()
     }
 }

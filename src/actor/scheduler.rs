@@ -4,6 +4,7 @@
 //! the SyncArbiter behind it has no back-pressure of its own. It does no I/O and runs no code of users.
 
 mod budget;
+mod handlers;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,10 +16,7 @@ use tokio::sync::oneshot;
 use self::budget::Slots;
 use super::database::DatabaseActor;
 use super::executor::ExecutorActor;
-use super::message::{
-    Activity, Batch, Configure, Execute, Finished, Incarnation, LeaseLost, Observe, ProcessBatch, Recorded,
-    StopClaiming, Wake, Work,
-};
+use super::message::{Batch, Execute, ProcessBatch, Work};
 use super::plan::TaskPlan;
 use super::tally::Tally;
 use crate::error::{Error, Result};
@@ -270,94 +268,3 @@ impl Supervised for SchedulerActor {
 }
 
 impl SystemService for SchedulerActor {}
-
-impl Handler<Wake> for SchedulerActor {
-    type Result = ();
-
-    fn handle(&mut self, _: Wake, ctx: &mut Self::Context) {
-        self.empty = 0;
-        self.tick(ctx);
-    }
-}
-
-impl Handler<Configure> for SchedulerActor {
-    type Result = ();
-
-    fn handle(&mut self, message: Configure, ctx: &mut Self::Context) {
-        self.plans = message.plans;
-        self.tick(ctx);
-    }
-}
-
-impl Handler<Incarnation> for SchedulerActor {
-    type Result = ();
-
-    fn handle(&mut self, message: Incarnation, ctx: &mut Self::Context) {
-        self.claimant = Some(message.claimant);
-        self.outstanding = 0;
-        self.tick(ctx);
-    }
-}
-
-impl Handler<LeaseLost> for SchedulerActor {
-    type Result = ();
-
-    fn handle(&mut self, _: LeaseLost, _: &mut Self::Context) {
-        self.claimant = None;
-        self.outstanding = 0;
-    }
-}
-
-impl Handler<Finished> for SchedulerActor {
-    type Result = ();
-
-    fn handle(&mut self, message: Finished, ctx: &mut Self::Context) {
-        if let Some(slots) = self.slots.get_mut(&message.task) {
-            slots.running = slots.running.saturating_sub(message.entries);
-            if slots.hungry {
-                self.tick(ctx);
-            }
-        }
-    }
-}
-
-impl Handler<Recorded> for SchedulerActor {
-    type Result = ();
-
-    fn handle(&mut self, message: Recorded, ctx: &mut Self::Context) {
-        if self.claimant.as_ref().is_some_and(|claimant| claimant.node_id == message.node_id) {
-            let was_full = self.spare() == 0;
-            self.outstanding = self.outstanding.saturating_sub(message.entries);
-            if was_full {
-                self.tick(ctx);
-            }
-        }
-    }
-}
-
-impl Handler<StopClaiming> for SchedulerActor {
-    type Result = ResponseFuture<()>;
-
-    fn handle(&mut self, _: StopClaiming, _: &mut Self::Context) -> Self::Result {
-        let (reply, answer) = oneshot::channel();
-        self.stopping.get_or_insert_default().push(reply);
-        self.quiet();
-        Box::pin(async move {
-            // An error says that the actor is gone, which claims nothing either.
-            let _ = answer.await;
-        })
-    }
-}
-
-impl Handler<Observe> for SchedulerActor {
-    type Result = Activity;
-
-    fn handle(&mut self, _: Observe, _: &mut Self::Context) -> Activity {
-        Activity {
-            outstanding: self.outstanding,
-            claiming: self.claiming + self.transacting,
-            claims: self.claims,
-            empty: self.empty,
-        }
-    }
-}

@@ -1,98 +1,128 @@
-//! From a task's configuration to what works its entries.
+//! What the executor does with each message.
 
-use std::collections::HashMap;
-use std::rc::Rc;
-use std::sync::Arc;
+use std::time::Instant;
 
 use actix::prelude::*;
-use futures_util::FutureExt;
-use futures_util::future::LocalBoxFuture;
+use tokio::sync::oneshot;
 
-use super::{ExecutorActor, Working};
-use crate::actor::database::DatabaseActor;
-use crate::actor::message::RunStatement;
-use crate::actor::plan::TaskPlan;
-use crate::config::HandlerKind;
-use crate::error::{Error, Result};
-use crate::handler::{Call, Handler, command::CommandHandler, webhook};
-use crate::model::Outcome;
-use crate::store::statement_handler::Ran;
+use super::{Ended, ExecutorActor, ReportTo};
+use crate::actor::message::{
+    Abandon, Configure, Drain, Execute, Finished, Incarnation, LeaseLost, OpenClaims, Recorded,
+};
 
-impl ExecutorActor {
-    /// Takes over the tasks; what runs goes on with the handler that it was started with.
-    pub(super) fn configure(&mut self, plans: Vec<Arc<TaskPlan>>) {
-        let mut tasks = HashMap::new();
-        for plan in plans {
-            match self.handler(&plan) {
-                Ok(handler) => {
-                    tasks.insert(plan.name().to_owned(), Rc::new(Working { plan, handler }));
-                }
-                Err(error) => tracing::error!(task = plan.name(), %error, "the task cannot be worked"),
+impl Handler<ReportTo> for ExecutorActor {
+    type Result = ();
+
+    fn handle(&mut self, message: ReportTo, _: &mut Self::Context) {
+        self.scheduler = Some(message.0);
+    }
+}
+
+impl Handler<Configure> for ExecutorActor {
+    type Result = ();
+
+    fn handle(&mut self, message: Configure, _: &mut Self::Context) {
+        self.configure(message.plans);
+    }
+}
+
+impl Handler<Incarnation> for ExecutorActor {
+    type Result = ();
+
+    fn handle(&mut self, message: Incarnation, _: &mut Self::Context) {
+        self.node_id = message.claimant.node_id;
+    }
+}
+
+impl Handler<LeaseLost> for ExecutorActor {
+    type Result = ();
+
+    fn handle(&mut self, _: LeaseLost, _: &mut Self::Context) {
+        let lost = self.open.len();
+        self.stop_all();
+        self.open.clear();
+        self.acknowledger.clear();
+        self.node_id = 0;
+        if lost > 0 {
+            tracing::warn!(lost, "claims lost with the lease; others take them over");
+        }
+        self.drained();
+    }
+}
+
+impl Handler<Execute> for ExecutorActor {
+    type Result = ();
+
+    fn handle(&mut self, message: Execute, ctx: &mut Self::Context) {
+        let Execute { claim, node_id } = message;
+        let entries = claim.entries;
+        let count = entries.len();
+        let working = self.tasks.get(&claim.task).cloned();
+        let Some(working) = working.filter(|_| node_id == self.node_id) else {
+            // The lease or the task went while this was on its way. Rescue or the next look gives it back.
+            if let Some(scheduler) = &self.scheduler {
+                scheduler.do_send(Finished { task: claim.task, entries: count });
+                scheduler.do_send(Recorded { node_id, entries: count });
+            }
+            return;
+        };
+        if working.handler.is_immediate() {
+            return self.start(&working, entries, claim.probe, ctx);
+        }
+        let mut entries = entries.into_iter().peekable();
+        while entries.peek().is_some() {
+            let chunk = entries.by_ref().take(working.plan.config.batch.max(1)).collect();
+            self.start(&working, chunk, claim.probe, ctx);
+        }
+    }
+}
+
+impl Handler<Ended> for ExecutorActor {
+    type Result = ();
+
+    fn handle(&mut self, message: Ended, ctx: &mut Self::Context) {
+        self.ended(message, ctx);
+    }
+}
+
+impl Handler<Abandon> for ExecutorActor {
+    type Result = ();
+
+    fn handle(&mut self, message: Abandon, _: &mut Self::Context) {
+        for entry in message.entries {
+            // What waits to be recorded hears from the fence itself.
+            if self.open.get(&entry).is_some_and(|open| !open.ended)
+                && let Some(open) = self.open.remove(&entry)
+            {
+                tracing::warn!(task = open.task.plan.name(), entry, "its claim no longer stands: the handler is ended");
+                open.stop.cancel();
+                self.recorded(1);
             }
         }
-        self.tasks = tasks;
+        self.drained();
     }
+}
 
-    fn handler(&mut self, plan: &Arc<TaskPlan>) -> Result<Rc<dyn Handler>> {
-        Ok(match &plan.config.handler {
-            HandlerKind::Http(hook) => Rc::new(webhook::WebHookHandler::new(self.client()?, hook, plan.config.batch)?),
-            HandlerKind::Command(command) => Rc::new(CommandHandler::new(command, &self.hidden)?),
-            HandlerKind::Sql(_) => Rc::new(StatementHandler { plan: plan.clone(), database: self.statements.clone() }),
-            HandlerKind::Noop => Rc::new(NoopHandler),
-            HandlerKind::Pull => return Err(Error::internal("outside workers work it, not a node")),
+impl Handler<OpenClaims> for ExecutorActor {
+    type Result = Vec<(i64, i64)>;
+
+    fn handle(&mut self, _: OpenClaims, _: &mut Self::Context) -> Self::Result {
+        self.open.iter().map(|(id, open)| (*id, open.claim)).collect()
+    }
+}
+
+impl Handler<Drain> for ExecutorActor {
+    type Result = ResponseFuture<()>;
+
+    fn handle(&mut self, message: Drain, ctx: &mut Self::Context) -> Self::Result {
+        let (reply, answer) = oneshot::channel();
+        self.draining = Some(reply);
+        ctx.run_later(message.until.saturating_duration_since(Instant::now()), |act, _| act.stop_all());
+        self.flush(true, ctx);
+        self.drained();
+        Box::pin(async move {
+            // An error says that the actor is gone, and all it held with it.
+            let _ = answer.await;
         })
-    }
-
-    /// One client for this arbiter: its connections must not be driven from another.
-    fn client(&mut self) -> Result<reqwest::Client> {
-        if let Some(client) = &self.client {
-            return Ok(client.clone());
-        }
-        let client = webhook::client()?;
-        self.client = Some(client.clone());
-        Ok(client)
-    }
-}
-
-/// Completes at once: what `bench` measures with.
-struct NoopHandler;
-
-impl Handler for NoopHandler {
-    fn call(&self, call: Call) -> LocalBoxFuture<'_, Vec<Outcome>> {
-        std::future::ready(vec![Outcome::completed(); call.entries.len()]).boxed_local()
-    }
-
-    fn is_immediate(&self) -> bool {
-        true
-    }
-}
-
-/// Runs a user's statement on a thread of the statements' pool, which finishes the entry in the same transaction.
-struct StatementHandler {
-    plan: Arc<TaskPlan>,
-    database: Addr<DatabaseActor>,
-}
-
-impl Handler for StatementHandler {
-    fn call(&self, call: Call) -> LocalBoxFuture<'_, Vec<Outcome>> {
-        async move {
-            let mut outcomes = Vec::with_capacity(call.entries.len());
-            for entry in call.entries {
-                if call.stop.is_cancelled() {
-                    outcomes.push(Outcome::HandedBack);
-                    continue;
-                }
-                let message = RunStatement { plan: self.plan.clone(), entry };
-                outcomes.push(match self.database.send(message).await {
-                    Ok(Ok(Ran::Completed)) => Outcome::Recorded { lost: false },
-                    Ok(Ok(Ran::Lost)) => Outcome::Recorded { lost: true },
-                    Ok(Ok(Ran::Undone(outcome))) => outcome,
-                    Ok(Err(error)) => Outcome::retry(error.to_string()),
-                    Err(error) => Outcome::retry(format!("a DB actor is gone: {error}")),
-                });
-            }
-            outcomes
-        }
-        .boxed_local()
     }
 }

@@ -1,0 +1,75 @@
+//! What is due: one probe of the claim index for each level of each task, in one statement.
+
+use diesel::QueryableByName;
+use diesel::sql_types::{BigInt, Integer, Nullable, Text};
+
+use crate::error::Result;
+use crate::store::connection::Connection;
+use crate::store::statement::Statement;
+
+/// What is due, and what is due next, of each of the tasks.
+pub struct Due {
+    /// The task.
+    pub task: String,
+    /// Priorities that have due entries now, best first.
+    pub priorities: Vec<i32>,
+    /// The next due time of what is not due yet, in microseconds from now.
+    pub next_in: Option<i64>,
+    /// True if a person has paused it.
+    pub paused: bool,
+    /// If its host refuses: microseconds until the next probe.
+    pub held: Option<i64>,
+}
+
+#[derive(QueryableByName)]
+struct DueRow {
+    #[diesel(sql_type = Text)]
+    task: String,
+    #[diesel(sql_type = Integer)]
+    priority: i32,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    run_in: Option<i64>,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    paused_since: Option<i64>,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    probe_in: Option<i64>,
+}
+
+/// Looks at the head of every level of every task: one probe of the claim index each. A task with nothing pending is
+/// left out.
+pub fn due(connection: &mut Connection, tasks: &[&str]) -> Result<Vec<Due>> {
+    let dialect = connection.dialect();
+    let levels: Vec<_> = (-9..=9).map(|level| format!("SELECT {level} AS priority")).collect();
+    let sql = dialect.sql(&format!(
+        "SELECT t.value AS task, p.priority, s.paused_since, \
+         CASE WHEN s.held_since IS NOT NULL THEN s.next_probe_at - {{now}} END AS probe_in, \
+         (SELECT e.run_at FROM soloist_entries e WHERE e.task = t.value AND e.state = 'pending' \
+         AND e.priority = p.priority ORDER BY e.run_at, e.id LIMIT 1) - {{now}} AS run_in \
+         FROM {} CROSS JOIN ({}) AS p LEFT JOIN soloist_tasks s ON s.name = t.value",
+        dialect.rows_of_texts("t"),
+        levels.join(" UNION ALL ")
+    ));
+    let mut rows: Vec<DueRow> = connection.load(Statement::new(sql).bind(dialect.texts(tasks)))?;
+    rows.sort_by(|a, b| a.task.cmp(&b.task).then(a.priority.cmp(&b.priority)));
+    let mut found: Vec<Due> = Vec::new();
+    for row in rows {
+        let Some(run_in) = row.run_in else { continue };
+        if found.last().is_none_or(|due| due.task != row.task) {
+            found.push(Due {
+                task: row.task,
+                priorities: Vec::new(),
+                next_in: None,
+                paused: row.paused_since.is_some(),
+                held: row.probe_in,
+            });
+        }
+        if let Some(due) = found.last_mut() {
+            if run_in <= 0 {
+                due.priorities.push(row.priority);
+            } else {
+                due.next_in = Some(due.next_in.map_or(run_in, |next| next.min(run_in)));
+            }
+        }
+    }
+    Ok(found)
+}
