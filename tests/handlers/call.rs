@@ -19,6 +19,7 @@ pub fn entry(id: i64, payload: &str) -> Entry {
         created_at: 1_700_000_000_000_000,
         idempotency_key: format!("test-{id}"),
         claim: 5,
+        node_id: 1,
         from_source: false,
         source_version: None,
         started_at: 0,
