@@ -167,6 +167,7 @@ impl Checked {
                 Trial::Refused(_) => "refused, see below".to_owned(),
                 Trial::NoRow => "not tried: no row is pending".to_owned(),
                 Trial::Nothing => "not set".to_owned(),
+                Trial::NotTransactional => "not tried: the table could not take it back".to_owned(),
             };
             output::line(format!("  {setting:9} {went}"))?;
         }
@@ -190,6 +191,7 @@ impl Checked {
             Trial::Passed(key) => json!({ "outcome": "passed", "key": key }),
             Trial::Refused(words) => json!({ "outcome": "refused", "error": words }),
             Trial::NoRow => json!({ "outcome": "no_row" }),
+            Trial::NotTransactional => json!({ "outcome": "not_transactional" }),
             Trial::Nothing => Value::Null,
         };
         json!({

@@ -49,6 +49,8 @@ pub enum Trial {
     NoRow,
     /// There is none to try.
     Nothing,
+    /// It was not tried, since the table's engine could not take it back.
+    NotTransactional,
 }
 
 /// Looks a source up, counts, and tries its write-backs in a transaction that is rolled back.
@@ -110,6 +112,9 @@ fn count(connection: &mut Connection, sql: String) -> Result<Option<i64>> {
 fn trial(connection: &mut Connection, source: &TableSource, mark: Option<&Mark>, done: bool) -> Result<Trial> {
     if (if done { &source.done } else { &source.failed }).is_none() {
         return Ok(Trial::Nothing);
+    }
+    if !source.table.transactional {
+        return Ok(Trial::NotTransactional);
     }
     let Some(mark) = mark else { return Ok(Trial::NoRow) };
     connection.begin()?;
