@@ -66,14 +66,14 @@ Soloist makes each schedule fire once and each row be processed once, however
 many processes run, with nothing but the database that you have already.
 
   soloist init       write a commented soloist.toml
+  soloist check      say in words what your configuration will do, and try it
   soloist migrate    make Soloist's tables in your database
   soloist enqueue    hand over work: soloist enqueue mail --payload '{\"to\": 7}'
   soloist entries    see what became of it, retry, cancel, delete
   soloist tasks      see, trigger, pause and resume what is declared
   soloist status     what is wrong, in sentences, and how the tasks stand
 
-All commands: soloist --help
-Of one: soloist help COMMAND";
+All commands: soloist --help";
 
 /// Runs the command that was typed.
 pub fn main() -> ExitCode {

@@ -87,7 +87,7 @@ fn completed(entry: &EntryShape) -> String {
 mod tests {
     use super::*;
     use crate::model::time::SECOND;
-    use crate::store::tasks::{Held, Paused};
+    use crate::store::tasks::{Held, Paused, Recent};
 
     const NOW: Micros = 1_800_000_000 * SECOND;
 
@@ -131,6 +131,7 @@ mod tests {
             rate_per_s: 0.0,
             oldest_due_age_s: None,
             held: None,
+            recent: Recent::default(),
         }
     }
 

@@ -105,6 +105,7 @@ pub fn find(facts: &Facts) -> Found {
     problems.extend(node::none_works(facts));
     problems.extend(task::all_paused(facts));
     problems.extend(task::held(facts));
+    problems.extend(task::failing(facts));
     problems.extend(task::unknown(facts));
     problems.extend(task::sweeps(facts));
     problems.extend(node::silent(facts));

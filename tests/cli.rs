@@ -264,6 +264,18 @@ fn status_says_what_is_wrong(database: &TestDatabase) {
     assert_eq!(status["nodes"][0]["roles"], serde_json::json!(["scheduler", "worker"]));
     let mail = status["tasks"].as_array().unwrap().iter().find(|task| task["name"] == "mail").unwrap();
     assert_eq!((&mail["failed"], &mail["pending"], &mail["held"]), (&1.into(), &0.into(), &Value::Null));
+    database.sql(
+        "INSERT INTO soloist_minutes (starts_at, span, task, node_id, started, completed, retried, failed, waits, runs) \
+         SELECT max(created_at) - 60000000, 60, 'thumbnail', 3, 36, 30, 0, 0, '', '' FROM soloist_entries; \
+         INSERT INTO soloist_minutes (starts_at, span, task, node_id, started, completed, retried, failed, waits, runs) \
+         SELECT max(created_at) - 60000000, 60, 'mail', 3, 36, 2, 5, 1, '', '' FROM soloist_entries",
+    );
+    let status = run(database, &["status", "--json"]).json();
+    assert_eq!(status["problems"][0]["sentence"], "`mail` fails: 6 of its 8 attempts of the last 15 min.");
+    assert_eq!(status["problems"][0]["detail"], "Most: `N no mailbox N`, once in `mail`.");
+    let thumbnail = status["tasks"].as_array().unwrap().iter().find(|task| task["name"] == "thumbnail").unwrap();
+    assert_eq!((&thumbnail["completed"], &thumbnail["rate_per_s"]), (&30.into(), &0.1.into()));
+    database.sql("DELETE FROM soloist_minutes");
     assert_eq!(run(database, &["status", "--fail-on", "stopped"]).code, 0);
     assert_eq!(run(database, &["status", "--fail-on", "risk"]).code, 1);
     let text = run(database, &["status"]).ok();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::config::{Config, DatabaseUrl, Purpose};
+use crate::config::{Config, DatabaseUrl, Purpose, print};
 use crate::error::{Error, Result};
 use crate::store::migrate::{self, Schema};
 use crate::store::{Lent, Store};
@@ -20,7 +20,9 @@ impl Asked {
     /// The configuration, for a command that only speaks to the database.
     pub(super) fn config(&self) -> Result<Config> {
         let file = self.config.as_deref();
-        Config::load(file, Purpose::Ask).map_err(|errors| Error::usage(errors.render(false, "nothing was done")))
+        Config::load(file, Purpose::Ask).map_err(|errors| {
+            Error::usage(errors.render(!self.json && print::stderr_takes_colours(), "nothing was done"))
+        })
     }
 
     /// The database, whatever its schema.

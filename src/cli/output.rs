@@ -50,7 +50,7 @@ pub(super) fn error(asked: &Asked, error: &Error) {
             body["entry_id"] = id.into();
         }
         note(body);
-    } else if text.starts_with("error") {
+    } else if text.contains("error") && text.ends_with("nothing was done.") {
         // Errors of the configuration are laid out already.
         note(text);
     } else {

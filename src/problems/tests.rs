@@ -6,7 +6,7 @@ use crate::model::time::SECOND;
 use crate::store::node_list::{NodeShape, NodeState};
 use crate::store::sweeps::Sweep;
 use crate::store::tasks::declared::DeclaredTask;
-use crate::store::tasks::{Held, Paused, TaskShape};
+use crate::store::tasks::{Held, Paused, Recent, TaskShape};
 
 const NOW: Micros = 1_800_000_000 * SECOND;
 
@@ -27,6 +27,7 @@ fn task(name: &str, due: i64) -> TaskShape {
         rate_per_s: 0.0,
         oldest_due_age_s: (due > 0).then_some(0.1),
         held: None,
+        recent: Recent::default(),
     }
 }
 
@@ -178,4 +179,19 @@ fn entries_for_outside_workers_need_no_worker() {
     let mut door = node(3, "web-1", NodeState::Living);
     door.roles = vec!["http".into()];
     assert!(sentences(&facts(vec![pulled], vec![door])).is_empty());
+}
+
+#[test]
+fn a_task_that_mostly_fails_hides_its_failed_entries() {
+    let mut mail = task("mail", 0);
+    mail.failed = 16;
+    mail.recent = Recent { attempts: 50, failed: 47 };
+    let mut facts = facts(vec![mail, task("report", 0)], vec![node(3, "web-1", NodeState::Living)]);
+    facts.failures = vec![("mail".into(), "550 mailbox 1 unavailable".into())];
+    let found = find(&facts);
+    assert_eq!(found.problems.len(), 1);
+    assert_eq!(found.problems[0].sentence, "`mail` fails: 47 of its 50 attempts of the last 15 min.");
+    assert_eq!(found.problems[0].detail.as_deref(), Some("Most: `N mailbox N unavailable`, once in `mail`."));
+    facts.tasks[0].recent = Recent { attempts: 100, failed: 47 };
+    assert_eq!(find(&facts).problems[0].code, "entries_failed");
 }

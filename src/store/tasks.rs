@@ -5,6 +5,7 @@ pub mod declared;
 mod list;
 mod pause;
 
+pub use counts::Recent;
 pub(in crate::store) use list::list_at;
 pub use list::{Held, Paused, TaskShape, get, list};
 pub use pause::{pause, resume};

@@ -13,6 +13,8 @@ use crate::store::statement::Statement;
 const DAY: Micros = 86_400 * SECOND;
 /// The rate is an average over this long.
 const RATE: Micros = 300 * SECOND;
+/// Attempts are judged over this long.
+const JUDGED: Micros = 900 * SECOND;
 
 /// What is counted of one task.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -24,6 +26,16 @@ pub(super) struct Counts {
     pub completed: i64,
     pub failed: i64,
     pub recently_completed: i64,
+    pub recent: Recent,
+}
+
+/// Attempts of the last 15 min.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Recent {
+    /// All that ended.
+    pub attempts: i64,
+    /// Those that did not work, to be tried again or not.
+    pub failed: i64,
 }
 
 impl Counts {
@@ -35,16 +47,40 @@ impl Counts {
     }
 }
 
+/// Whose entries are counted, and up to when.
+#[derive(Clone, Copy)]
+pub(super) struct Scope<'a> {
+    /// One task, or all.
+    pub task: Option<&'a str>,
+    /// The database's clock.
+    pub now: Micros,
+}
+
+impl Scope<'_> {
+    /// `sql` with ` AND task = …` where `{task}` stands, which is after all that `binds` is for.
+    fn statement(self, sql: &str, binds: &[Micros]) -> Statement {
+        let sql = sql.replace("{task}", if self.task.is_some() { " AND task = ?" } else { "" });
+        let statement = binds.iter().fold(Statement::new(sql), |statement, bind| statement.bind(*bind));
+        match self.task {
+            Some(task) => statement.bind(task),
+            None => statement,
+        }
+    }
+}
+
+type ByTask = BTreeMap<String, Counts>;
+
 /// Counts by task, of those that have anything to count.
-pub(super) fn by_task(connection: &mut Connection, now: Micros) -> Result<BTreeMap<String, Counts>> {
+pub(super) fn by_task(connection: &mut Connection, scope: Scope<'_>) -> Result<ByTask> {
     let mut counts = BTreeMap::new();
-    waiting(connection, now, &mut counts)?;
-    running(connection, &mut counts)?;
-    minutes(connection, now, &mut counts)?;
+    waiting(connection, scope, &mut counts)?;
+    running(connection, scope, &mut counts)?;
+    minutes(connection, scope, &mut counts)?;
+    failed(connection, scope, &mut counts)?;
     Ok(counts)
 }
 
-fn waiting(connection: &mut Connection, now: Micros, counts: &mut BTreeMap<String, Counts>) -> Result<()> {
+fn waiting(connection: &mut Connection, scope: Scope<'_>, counts: &mut ByTask) -> Result<()> {
     #[derive(QueryableByName)]
     struct Waiting {
         #[diesel(sql_type = Text)]
@@ -58,33 +94,34 @@ fn waiting(connection: &mut Connection, now: Micros, counts: &mut BTreeMap<Strin
     }
     let sql = "SELECT task, count(*) AS pending, count(CASE WHEN run_at <= ? THEN 1 END) AS due, \
                min(CASE WHEN run_at <= ? THEN run_at END) AS oldest \
-               FROM soloist_entries WHERE state = 'pending' GROUP BY task";
-    for row in connection.load::<Waiting>(Statement::new(sql).bind(now).bind(now))? {
+               FROM soloist_entries WHERE state = 'pending'{task} GROUP BY task";
+    for row in connection.load::<Waiting>(scope.statement(sql, &[scope.now, scope.now]))? {
         let of = counts.entry(row.task).or_default();
         (of.pending, of.due, of.oldest_due_at) = (row.pending, row.due, row.oldest);
     }
     Ok(())
 }
 
-fn running(connection: &mut Connection, counts: &mut BTreeMap<String, Counts>) -> Result<()> {
-    #[derive(QueryableByName)]
-    struct Running {
-        #[diesel(sql_type = Text)]
-        task: String,
-        #[diesel(sql_type = BigInt)]
-        n: i64,
-    }
+#[derive(QueryableByName)]
+struct PerTask {
+    #[diesel(sql_type = Text)]
+    task: String,
+    #[diesel(sql_type = BigInt)]
+    n: i64,
+}
+
+fn running(connection: &mut Connection, scope: Scope<'_>, counts: &mut ByTask) -> Result<()> {
     // Said three times, so that each backend finds the index that it has.
     let sql = "SELECT task, count(*) AS n FROM soloist_entries \
-               WHERE state = 'running' AND node_id IS NOT NULL AND finished_at IS NULL GROUP BY task";
-    for row in connection.load::<Running>(Statement::new(sql))? {
+               WHERE state = 'running' AND node_id IS NOT NULL AND finished_at IS NULL{task} GROUP BY task";
+    for row in connection.load::<PerTask>(scope.statement(sql, &[]))? {
         counts.entry(row.task).or_default().running = row.n;
     }
     Ok(())
 }
 
 /// What the sums by minute say of the last day.
-fn minutes(connection: &mut Connection, now: Micros, counts: &mut BTreeMap<String, Counts>) -> Result<()> {
+fn minutes(connection: &mut Connection, scope: Scope<'_>, counts: &mut ByTask) -> Result<()> {
     #[derive(QueryableByName)]
     struct Sums {
         #[diesel(sql_type = Text)]
@@ -94,11 +131,19 @@ fn minutes(connection: &mut Connection, now: Micros, counts: &mut BTreeMap<Strin
         #[diesel(sql_type = BigInt)]
         completed: i64,
         #[diesel(sql_type = BigInt)]
+        retried: i64,
+        #[diesel(sql_type = BigInt)]
         failed: i64,
     }
-    let sql = "SELECT task, starts_at, completed, failed FROM soloist_minutes WHERE span = 60 AND starts_at > ?";
-    for row in connection.load::<Sums>(Statement::new(sql).bind(now - DAY))? {
+    let sql = "SELECT task, starts_at, completed, retried, failed FROM soloist_minutes \
+               WHERE span = 60 AND starts_at > ?{task}";
+    let now = scope.now;
+    for row in connection.load::<Sums>(scope.statement(sql, &[now - DAY]))? {
         let of = counts.entry(row.task).or_default();
+        if row.starts_at > now - JUDGED {
+            of.recent.attempts += row.completed + row.retried + row.failed;
+            of.recent.failed += row.retried + row.failed;
+        }
         of.completed += row.completed;
         of.failed += row.failed;
         if row.starts_at > now - RATE {
@@ -108,28 +153,36 @@ fn minutes(connection: &mut Connection, now: Micros, counts: &mut BTreeMap<Strin
     Ok(())
 }
 
-/// The same from the entries themselves, where the sums say nothing of the last day: entries that were pruned are
-/// missing here, but a node that has not written its first sum yet is not overlooked.
-pub(super) fn ended(connection: &mut Connection, task: &str, now: Micros, counts: &mut Counts) -> Result<()> {
+/// Failed entries are kept long and are few: they are counted themselves too, since those that a dead node had, or an
+/// outside worker, are in no node's sums.
+fn failed(connection: &mut Connection, scope: Scope<'_>, counts: &mut ByTask) -> Result<()> {
+    let sql = "SELECT task, count(*) AS n FROM soloist_entries \
+               WHERE state = 'failed' AND finished_at > ?{task} GROUP BY task";
+    for row in connection.load::<PerTask>(scope.statement(sql, &[scope.now - DAY]))? {
+        let of = counts.entry(row.task).or_default();
+        of.failed = of.failed.max(row.n);
+    }
+    Ok(())
+}
+
+/// Completed entries themselves, where the sums say nothing of the last day: entries that were pruned are missing
+/// here, but a node that has not written its first sum yet is not overlooked.
+pub(super) fn completed(connection: &mut Connection, task: &str, now: Micros, counts: &mut Counts) -> Result<()> {
     #[derive(QueryableByName)]
-    struct Ended {
+    struct Completed {
         #[diesel(sql_type = BigInt)]
         completed: i64,
         #[diesel(sql_type = BigInt)]
-        failed: i64,
-        #[diesel(sql_type = BigInt)]
         recent: i64,
     }
-    if counts.completed > 0 || counts.failed > 0 {
+    if counts.completed > 0 {
         return Ok(());
     }
-    let sql = "SELECT count(CASE WHEN state = 'completed' THEN 1 END) AS completed, \
-               count(CASE WHEN state = 'failed' THEN 1 END) AS failed, \
-               count(CASE WHEN state = 'completed' AND finished_at > ? THEN 1 END) AS recent \
-               FROM soloist_entries WHERE task = ? AND finished_at > ?";
+    let sql = "SELECT count(*) AS completed, count(CASE WHEN finished_at > ? THEN 1 END) AS recent \
+               FROM soloist_entries WHERE task = ? AND finished_at > ? AND state = 'completed'";
     let statement = Statement::new(sql).bind(now - RATE).bind(task).bind(now - DAY);
-    if let Some(row) = connection.first::<Ended>(statement)? {
-        (counts.completed, counts.failed, counts.recently_completed) = (row.completed, row.failed, row.recent);
+    if let Some(row) = connection.first::<Completed>(statement)? {
+        (counts.completed, counts.recently_completed) = (row.completed, row.recent);
     }
     Ok(())
 }

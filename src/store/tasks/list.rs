@@ -6,7 +6,7 @@ use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use serde::Serialize;
 
-use super::counts::{self, Counts};
+use super::counts::{self, Counts, Recent, Scope};
 use super::declared::{self, Declared};
 use crate::error::Result;
 use crate::model::entry;
@@ -48,6 +48,9 @@ pub struct TaskShape {
     pub oldest_due_age_s: Option<f64>,
     /// Why its host is not called, if it is held back.
     pub held: Option<Held>,
+    /// How its attempts of the last 15 min went.
+    #[serde(skip)]
+    pub recent: Recent,
 }
 
 /// Who paused a task.
@@ -95,7 +98,10 @@ struct Kept {
 
 /// One task, if a living node declares it, an entry waits for it, or somebody has paused it.
 pub fn get(connection: &mut Connection, name: &str) -> Result<Option<TaskShape>> {
-    Ok(list(connection)?.into_iter().find(|task| task.name == name))
+    let now = nodes::clock(connection)?;
+    let declared = declared::living(connection)?;
+    let tasks = shapes(connection, &declared, Scope { task: Some(name), now })?;
+    Ok(tasks.into_iter().next())
 }
 
 /// All tasks, by name.
@@ -111,19 +117,24 @@ pub(in crate::store) fn list_at(
     declared: &Declared,
     now: Micros,
 ) -> Result<Vec<TaskShape>> {
-    let mut counts = counts::by_task(connection, now)?;
+    shapes(connection, declared, Scope { task: None, now })
+}
+
+fn shapes(connection: &mut Connection, declared: &Declared, scope: Scope<'_>) -> Result<Vec<TaskShape>> {
+    let mut counts = counts::by_task(connection, scope)?;
     let sql = "SELECT name, paused_by, paused_since, paused_reason, held_since, held_reason, next_probe_at \
                FROM soloist_tasks";
     let rows: Vec<Kept> = connection.load(Statement::new(sql))?;
     let mut kept: BTreeMap<_, _> = rows.into_iter().map(|row| (row.name.clone(), row)).collect();
-    let names: BTreeSet<String> =
-        declared.tasks.keys().chain(counts.keys()).chain(kept.keys()).map(String::to_owned).collect();
+    let known = declared.tasks.keys().chain(counts.keys()).chain(kept.keys());
+    let meant = |name: &&String| scope.task.is_none_or(|task| task == name.as_str());
+    let names: BTreeSet<String> = known.filter(meant).map(String::to_owned).collect();
     let mut tasks = Vec::with_capacity(names.len());
     for name in names {
         let mut of = counts.remove(&name).unwrap_or_default();
-        counts::ended(connection, &name, now, &mut of)?;
+        counts::completed(connection, &name, scope.now, &mut of)?;
         let row = kept.remove(&name);
-        tasks.push(shape(name, &of, row, declared, now));
+        tasks.push(shape(name, &of, row, declared, scope.now));
     }
     Ok(tasks)
 }
@@ -161,5 +172,6 @@ fn shape(name: String, counts: &Counts, kept: Option<Kept>, declared: &Declared,
         rate_per_s: counts.rate_per_s(),
         oldest_due_age_s: counts.oldest_due_at.map(seconds),
         held,
+        recent: counts.recent,
     }
 }
