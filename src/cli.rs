@@ -67,7 +67,7 @@ many processes run, with nothing but the database that you have already.
 
   soloist init       write a commented soloist.toml
   soloist check      say in words what your configuration will do, and try it
-  soloist migrate    make Soloist's tables in your database
+  soloist serve      run a node; start as many as you like
   soloist enqueue    hand over work: soloist enqueue mail --payload '{\"to\": 7}'
   soloist entries    see what became of it, retry, cancel, delete
   soloist tasks      see, trigger, pause and resume what is declared

@@ -19,7 +19,11 @@ pub fn next(entry: &EntryShape, task: Option<&TaskShape>, now: Micros) -> String
             format!("Failed for good after {attempt} of {most} attempts. {}", retry(entry))
         }
         State::Failed => {
-            format!("Failed for good at attempt {}: it was not to be repeated. {}", entry.attempt, retry(entry))
+            format!(
+                "Failed for good at attempt {}: its error is one that no repetition mends. {}",
+                entry.attempt,
+                retry(entry)
+            )
         }
         State::Cancelled => {
             let when = entry.finished_at.map(|at| format!(" at {}", moment(at, now))).unwrap_or_default();
@@ -67,7 +71,9 @@ fn running(entry: &EntryShape, now: Micros) -> String {
     let node = entry.node.as_deref().unwrap_or("a node");
     let since = entry.started_at.unwrap_or(now);
     let (moment, age) = (moment(since, now), age(now - since));
-    format!("Runs on {node} since {moment}, for {age}. If {node} dies, it is pending again once its lease ends.")
+    format!(
+        "Runs on {node} since {moment}, for {age}. If {node} dies, the entry is pending again when that node's lease ends."
+    )
 }
 
 fn completed(entry: &EntryShape) -> String {
@@ -163,7 +169,10 @@ mod tests {
         let say = |entry: &EntryShape| next(entry, None, NOW);
         assert!(say(&entry(State::Running)).starts_with("Runs on web-2 since 07:59 UTC, for 17 s. If web-2 dies"));
         assert_eq!(say(&entry(State::Completed)), "Completed in 1 s on web-2, at attempt 2.");
-        assert!(say(&entry(State::Failed)).starts_with("Failed for good at attempt 2: it was not to be repeated."));
+        assert!(
+            say(&entry(State::Failed))
+                .starts_with("Failed for good at attempt 2: its error is one that no repetition mends.")
+        );
         let used_up = EntryShape { attempt: 10, ..entry(State::Failed) };
         assert!(say(&used_up).starts_with("Failed for good after 10 of 10 attempts. Nothing more happens by itself"));
         assert!(say(&entry(State::Cancelled)).ends_with("to try again: soloist entries retry 17"));

@@ -22,7 +22,7 @@ impl Init {
             output::json(&serde_json::json!({ "file": path.display().to_string() }))?;
         } else {
             output::line(format!("Wrote {} ({} lines).", path.display(), sample::TEXT.lines().count()))?;
-            output::line("Next: name your database and a task in it, then  soloist migrate")?;
+            output::line("Next: name your database and a task in it, then  soloist check")?;
         }
         Ok(ExitCode::SUCCESS)
     }

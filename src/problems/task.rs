@@ -76,16 +76,16 @@ pub(super) fn held(facts: &Facts) -> impl Iterator<Item = Problem> + '_ {
     })
 }
 
-/// The reason without the address: what it answers, or why it cannot be reached.
+/// What a web hook's host does, in short; of other handlers the reason itself.
 fn what_the_host_does(reason: &str) -> String {
     let reason = first_line(reason);
-    let words =
-        reason.strip_prefix("POST ").and_then(|rest| rest.split_once(": ")).map_or(&*reason, |(_, words)| words);
-    let words = words.trim_end_matches('.');
+    let Some((_, words)) = reason.strip_prefix("POST ").and_then(|rest| rest.split_once(": ")) else {
+        return reason.trim_end_matches('.').to_owned();
+    };
     if words.starts_with(|c: char| c.is_ascii_digit()) {
-        format!("its host answers {words}")
+        format!("its host answers {}", words.trim_end_matches('.'))
     } else {
-        format!("its host is not there ({words})")
+        "its host cannot be connected to".to_owned()
     }
 }
 

@@ -195,3 +195,16 @@ fn a_task_that_mostly_fails_hides_its_failed_entries() {
     facts.tasks[0].recent = Recent { attempts: 100, failed: 47 };
     assert_eq!(find(&facts).problems[0].code, "entries_failed");
 }
+
+#[test]
+fn a_host_that_is_away_is_said_in_short() {
+    let sentence = |reason: &str| {
+        let mut hook = task("hook", 1);
+        hook.held = Some(Held { since: NOW, reason: reason.into(), next_probe_at: None });
+        sentences(&facts(vec![hook], vec![node(3, "web-1", NodeState::Living)])).remove(0)
+    };
+    let waits = "since 08:00 UTC, and 1 entry waits.";
+    let away = sentence("POST http://[::1]:9/x: cannot connect: tcp connect error: refused (os error 111)");
+    assert_eq!(away, format!("`hook` is held back: its host cannot be connected to {waits}"));
+    assert_eq!(sentence("sh: no such program."), format!("`hook` is held back: sh: no such program {waits}"));
+}
