@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use actix::prelude::*;
 use actix::registry::SystemRegistry;
+use tokio::time::{timeout, timeout_at};
 
 use crate::actor::database::{DatabaseActor, Pool};
 use crate::actor::executor::ReportTo;
@@ -25,6 +26,9 @@ pub use open::{Migrate, Opened};
 
 /// The most threads that run SQL handlers, whatever concurrency their tasks add up to.
 const MOST_STATEMENTS: usize = 64;
+
+/// How long each of the last writes of a stop is waited for.
+const LAST_WRITES: Duration = Duration::from_secs(5);
 
 /// A running node. Dropping it does not stop it: the actors belong to the system.
 #[derive(Clone)]
@@ -132,14 +136,16 @@ impl Node {
     }
 
     /// Stops cleanly: claims nothing more, finishes what runs within `drain`, hands back the rest, gives up the lease.
+    /// What cannot be written by then, since the database does not answer, is left to the end of the lease.
     pub async fn drain(&self, drain: Duration) {
         let until = Instant::now() + drain;
+        let patience = |at: Instant| at.saturating_duration_since(Instant::now()) + LAST_WRITES;
         // An actor that is gone has nothing to finish.
-        let _ = self.heartbeat.send(Leave { stopped: false }).await;
-        let _ = self.scheduler.send(StopClaiming).await;
-        let _ = self.executor.send(Drain { until }).await;
-        let _ = self.duty.send(duty::Finish).await;
-        let _ = self.heartbeat.send(Leave { stopped: true }).await;
+        let _ = timeout(LAST_WRITES, self.heartbeat.send(Leave { stopped: false })).await;
+        let _ = timeout_at(until.into(), self.scheduler.send(StopClaiming)).await;
+        let _ = timeout(patience(until), self.executor.send(Drain { until })).await;
+        let _ = timeout(LAST_WRITES, self.duty.send(duty::Finish)).await;
+        let _ = timeout(LAST_WRITES, self.heartbeat.send(Leave { stopped: true })).await;
     }
 
     /// Something may be due.

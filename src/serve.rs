@@ -43,6 +43,9 @@ async fn serve(config: Arc<Config>, file: Option<PathBuf>, migrate: Migrate) -> 
         let state = Arc::new(state(&node, &config, &tokens, &readiness, &plans));
         server = Some(listen(&config, state, &stop)?);
     }
+    for remark in config.not_in_force() {
+        tracing::warn!("{remark}");
+    }
     tracing::info!(node = config.node.name, version = env!("CARGO_PKG_VERSION"), "starting");
 
     let opened = tokio::select! {

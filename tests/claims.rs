@@ -77,12 +77,8 @@ fn each_entry_is_claimed_once(database: &TestDatabase) {
                 scope.spawn(move || {
                     let mut connection = store.work().unwrap();
                     let claimant = claimant(&mut connection, name, strategy);
-                    loop {
-                        let claimed = match claim::due(&mut connection, &["t"]).unwrap().first() {
-                            Some(due) => claim::claim(&mut connection, &claimant, &request(50), &due.priorities),
-                            None => break,
-                        };
-                        let claimed = match claimed {
+                    while let Some(due) = claim::due(&mut connection, &["t"]).unwrap().pop() {
+                        let claimed = match claim::claim(&mut connection, &claimant, &request(50), &due.priorities) {
                             Ok(claimed) => claimed,
                             // A deadlock between two atomic updates: the server undid one of them.
                             Err(error) if error.is_transient() => continue,

@@ -38,13 +38,16 @@ pub fn register(connection: &mut Connection, name: &str, roles: &[NodeRole], lea
 /// from before the wait.
 pub fn renew(connection: &mut Connection, id: i64, lease: Duration) -> Result<bool> {
     let dialect = connection.dialect();
-    let condition = if crate::testing::broken("renew_ended_lease") { "" } else { " AND lease_until > {now}" };
+    let alive = if crate::testing::broken("renew_ended_lease") {
+        "1 = 1"
+    } else {
+        "stopped_at IS NULL AND lost_at IS NULL AND lease_until > {now}"
+    };
     connection.transaction(|connection| {
         let lock = format!("SELECT id AS n FROM soloist_nodes WHERE id = ?{}", dialect.for_update());
         connection.number(Statement::new(lock).bind(id))?;
         let sql = dialect.sql(&format!(
-            "UPDATE soloist_nodes SET seen_at = {{now}}, lease_until = {{now}} + ? \
-             WHERE id = ? AND stopped_at IS NULL AND lost_at IS NULL{condition}"
+            "UPDATE soloist_nodes SET seen_at = {{now}}, lease_until = {{now}} + ? WHERE id = ? AND {alive}"
         ));
         Ok(connection.execute(Statement::new(sql).bind(micros(lease)).bind(id))? == 1)
     })
@@ -56,14 +59,14 @@ pub fn drain(connection: &mut Connection, id: i64) -> Result<()> {
     Ok(())
 }
 
-/// Ends an incarnation's lease after a clean stop.
+/// Ends an incarnation's lease after a clean stop, with what else it held.
 pub fn stop(connection: &mut Connection, id: i64) -> Result<()> {
     let sql = connection.dialect().sql(
         "UPDATE soloist_nodes SET stopped_at = {now}, seen_at = {now}, lease_until = {now} \
          WHERE id = ? AND stopped_at IS NULL",
     );
     connection.execute(Statement::new(sql).bind(id))?;
-    Ok(())
+    super::sweeps::release(connection, id)
 }
 
 /// The database's clock.

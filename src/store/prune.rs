@@ -1,16 +1,22 @@
 //! Deleting what need not be kept, a chunk at a time, by index.
 
+use std::time::Duration;
+
 use diesel::QueryableByName;
 use diesel::sql_types::BigInt;
 
 use super::connection::Connection;
 use super::statement::Statement;
+use super::sweeps;
 use crate::error::Result;
 use crate::model::time::{SECOND, micros};
 use crate::model::{Keep, Retention, State};
 
 /// Entries deleted in one transaction.
 const CHUNK: i64 = 1000;
+
+/// How long a sweep that is over is kept.
+const KEEP_SWEEPS: Duration = Duration::from_secs(86_400);
 
 const DAY: i64 = 86_400 * SECOND;
 
@@ -66,12 +72,12 @@ pub fn traces(connection: &mut Connection) -> Result<()> {
              (SELECT id FROM soloist_nodes WHERE lease_until > {now} - ?)",
             DAY,
         ),
-        ("DELETE FROM soloist_sweeps WHERE finished_at < {now} - ?", DAY),
         ("DELETE FROM soloist_minutes WHERE span = 60 AND starts_at < {now} - ?", DAY + 3600 * SECOND),
         ("DELETE FROM soloist_minutes WHERE span = 3600 AND starts_at < {now} - ?", 8 * DAY),
     ];
     for (sql, age) in statements {
         connection.execute(Statement::new(dialect.sql(sql)).bind(age))?;
     }
+    sweeps::prune(connection, KEEP_SWEEPS)?;
     Ok(())
 }

@@ -83,7 +83,15 @@ impl Handler for StatementHandler {
                     continue;
                 }
                 let message = RunStatement { plan: self.plan.clone(), entry };
-                outcomes.push(match self.database.send(message).await {
+                // A statement that goes on after the stop finds its claim gone when it comes to finish, and is undone.
+                let answer = tokio::select! {
+                    () = call.stop.cancelled() => {
+                        outcomes.push(Outcome::HandedBack);
+                        continue;
+                    }
+                    answer = self.database.send(message) => answer,
+                };
+                outcomes.push(match answer {
                     Ok(Ok(Ran::Completed)) => Outcome::Recorded { lost: false },
                     Ok(Ok(Ran::Lost)) => Outcome::Recorded { lost: true },
                     Ok(Ok(Ran::Undone(outcome))) => outcome,
