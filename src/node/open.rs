@@ -3,17 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use diesel::QueryableByName;
-use diesel::sql_types::Text;
-
 use crate::actor::TaskPlan;
 use crate::config::{self, Config, DatabaseUrl};
 use crate::error::{Error, Result};
 use crate::store::migrate::{self, Schema};
 use crate::store::server::Server;
 use crate::store::source::TableSource;
-use crate::store::statement::Statement;
-use crate::store::{Store, wake};
+use crate::store::{Store, entries, wake};
 
 /// The longest between two tries.
 const LONGEST: Duration = Duration::from_secs(2);
@@ -60,11 +56,6 @@ pub(super) async fn open(store: &Store, config: &Arc<Config>, migrate: Migrate) 
 }
 
 fn once(store: &Store, config: &Config, migrate: Migrate) -> Result<Opened> {
-    #[derive(QueryableByName)]
-    struct Installation {
-        #[diesel(sql_type = Text)]
-        id: String,
-    }
     let server = store.server()?;
     let mut connection = store.work()?;
     match (migrate::schema(&mut connection)?, migrate) {
@@ -82,8 +73,7 @@ fn once(store: &Store, config: &Config, migrate: Migrate) -> Result<Opened> {
     let notify =
         config.database.wake == config::Wake::Notify && matches!(config.database.url, DatabaseUrl::Postgres(_));
     wake::set_trigger(&mut connection, notify)?;
-    let installation: Option<Installation> = connection.first(Statement::new("SELECT id FROM soloist_installation"))?;
-    let installation = installation.map(|row| row.id).unwrap_or_default().into();
+    let installation = entries::installation(&mut connection)?.into();
     let (plans, unresolved) = plans(store, &mut connection, config.tasks.values().cloned())?;
     Ok(Opened { server, installation, plans, unresolved })
 }
