@@ -4,6 +4,7 @@
 //! configuration.
 
 mod ask;
+mod bench;
 mod check;
 mod enqueue;
 mod entries;
@@ -59,6 +60,8 @@ enum Command {
     Tasks(tasks::Tasks),
     /// What is wrong, and how the tasks stand
     Status(status::Status),
+    /// Measure this installation on its own database
+    Bench(bench::Bench),
 }
 
 const FIRST_WORDS: &str = "\
@@ -110,6 +113,7 @@ fn run(asked: &Asked, command: Command) -> Result<ExitCode> {
         Command::Entries(command) => command.run(asked),
         Command::Tasks(command) => command.run(asked),
         Command::Status(command) => command.run(asked),
+        Command::Bench(command) => command.run(asked),
     }
 }
 

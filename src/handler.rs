@@ -4,6 +4,7 @@
 //! the acknowledger's.
 
 pub mod command;
+pub mod note;
 mod output;
 pub mod webhook;
 

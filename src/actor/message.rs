@@ -187,6 +187,8 @@ pub struct Activity {
     pub outstanding: usize,
     /// Claims on their way.
     pub claiming: usize,
+    /// Entries recorded since the start.
+    pub recorded: u64,
     /// Claims that came back since the start.
     pub claims: u64,
     /// Claims in a row that came back with nothing, and nothing has been outstanding since.

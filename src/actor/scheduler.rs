@@ -57,6 +57,8 @@ pub struct SchedulerActor {
     /// Transactions on their way.
     transacting: usize,
     claims: u64,
+    /// Entries recorded since the start.
+    recorded: u64,
     empty: u32,
     stopping: Option<Vec<oneshot::Sender<()>>>,
     /// The next look, and when it is.
@@ -135,6 +137,7 @@ impl SchedulerActor {
                             slots.running = slots.running.saturating_sub(1);
                         }
                         if let (Ok(batch), Some(wiring)) = (&result, &act.wiring) {
+                            act.recorded += batch.worked.len() as u64;
                             wiring.tally.add(&name, batch.worked.iter().cloned());
                         }
                         act.received(node_id, result, ctx);

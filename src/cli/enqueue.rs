@@ -109,7 +109,7 @@ fn standard_input() -> Result<String> {
 }
 
 /// A bar on a terminal; nothing elsewhere, and nothing for few.
-fn progress(length: usize) -> ProgressBar {
+pub(super) fn progress(length: usize) -> ProgressBar {
     if length < 2 || !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::{Secret, Source};
+use crate::handler::note::StartTimes;
 use crate::model::{Backoff, Delivery, Retention};
 
 /// `[tasks.NAME]`
@@ -79,6 +80,8 @@ pub enum HandlerKind {
     Pull,
     /// Completes at once; `bench` measures with it. Not to be had in a file.
     Noop,
+    /// Notes when it was called; `bench` measures waits with it. Not to be had in a file.
+    Note(StartTimes),
 }
 
 impl HandlerKind {
@@ -90,6 +93,7 @@ impl HandlerKind {
             Self::Sql(_) => "sql",
             Self::Pull => "pull",
             Self::Noop => "noop",
+            Self::Note(_) => "note",
         }
     }
 

@@ -14,7 +14,7 @@ use crate::actor::message::RunStatement;
 use crate::actor::plan::TaskPlan;
 use crate::config::HandlerKind;
 use crate::error::{Error, Result};
-use crate::handler::{Call, Handler, command::CommandHandler, webhook};
+use crate::handler::{Call, Handler, command::CommandHandler, note::NoteHandler, webhook};
 use crate::model::Outcome;
 use crate::store::statement_handler::Ran;
 
@@ -39,6 +39,7 @@ impl ExecutorActor {
             HandlerKind::Command(command) => Rc::new(CommandHandler::new(command, &self.hidden)?),
             HandlerKind::Sql(_) => Rc::new(StatementHandler { plan: plan.clone(), database: self.statements.clone() }),
             HandlerKind::Noop => Rc::new(NoopHandler),
+            HandlerKind::Note(times) => Rc::new(NoteHandler(times.clone())),
             HandlerKind::Pull => return Err(Error::internal("outside workers work it, not a node")),
         })
     }

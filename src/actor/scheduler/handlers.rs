@@ -64,6 +64,7 @@ impl Handler<Recorded> for SchedulerActor {
     fn handle(&mut self, message: Recorded, ctx: &mut Self::Context) {
         if self.claimant.as_ref().is_some_and(|claimant| claimant.node_id == message.node_id) {
             let was_full = self.spare() == 0;
+            self.recorded += message.entries as u64;
             self.outstanding = self.outstanding.saturating_sub(message.entries);
             if was_full {
                 self.tick(ctx);
@@ -93,6 +94,7 @@ impl Handler<Observe> for SchedulerActor {
         Activity {
             outstanding: self.outstanding,
             claiming: self.claiming + self.transacting,
+            recorded: self.recorded,
             claims: self.claims,
             empty: self.empty,
         }

@@ -128,7 +128,7 @@ fn check_batch(task: &Task, section: &Section) {
         HandlerKind::Command(_) => "a command gets one entry on its standard input",
         HandlerKind::Sql(_) => "a statement binds the values of one entry",
         HandlerKind::Pull => "outside workers say themselves how many they take",
-        HandlerKind::Noop => "there is no handler to call",
+        HandlerKind::Noop | HandlerKind::Note(_) => "there is no handler to call",
     };
     if let Some(item) = section.get("batch") {
         item.wrong(format!("{why}: only http takes several in one call"), "write batch = 1, or take the key out");

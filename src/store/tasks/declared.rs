@@ -60,7 +60,7 @@ impl From<&Task> for DeclaredTask {
             HandlerKind::Command(_) => "command",
             HandlerKind::Sql(_) => "sql",
             HandlerKind::Pull => "pull",
-            HandlerKind::Noop => "noop",
+            HandlerKind::Noop | HandlerKind::Note(_) => "noop",
         };
         let drops = |keep| keep == Keep::For(Duration::ZERO);
         Self {
