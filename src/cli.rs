@@ -6,6 +6,7 @@
 mod ask;
 mod bench;
 mod check;
+mod demo;
 mod enqueue;
 mod entries;
 mod init;
@@ -42,6 +43,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// See it work: a table, some nodes, nothing to install
+    Demo(demo::Demo),
     /// Write a commented soloist.toml
     Init(init::Init),
     /// Look whether the configuration holds: database, migrations, sources
@@ -68,12 +71,12 @@ const FIRST_WORDS: &str = "\
 Soloist makes each schedule fire once and each row be processed once, however
 many processes run, with nothing but the database that you have already.
 
+  soloist demo       see it work, with nothing to set up
   soloist init       write a commented soloist.toml
   soloist check      say in words what your configuration will do, and try it
   soloist serve      run a node; start as many as you like
   soloist enqueue    hand over work: soloist enqueue mail --payload '{\"to\": 7}'
   soloist entries    see what became of it, retry, cancel, delete
-  soloist tasks      see, trigger, pause and resume what is declared
   soloist status     what is wrong, in sentences, and how the tasks stand
 
 All commands: soloist --help";
@@ -105,6 +108,7 @@ pub fn main() -> ExitCode {
 
 fn run(asked: &Asked, command: Command) -> Result<ExitCode> {
     match command {
+        Command::Demo(command) => command.run(asked),
         Command::Init(command) => command.run(asked),
         Command::Check(command) => command.run(asked),
         Command::Migrate(command) => command.run(asked),

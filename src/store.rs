@@ -7,6 +7,7 @@ pub mod attempts;
 pub mod bench;
 pub mod claim;
 mod connection;
+pub mod demo;
 pub mod dialect;
 pub mod entries;
 mod fault;

@@ -5,7 +5,7 @@
 //! 83,000, and `id IN (SELECT …)` 114,000 and may claim more than the limit, since it can run the subquery again for
 //! each outer row.
 
-use super::{DUE, LIVE, Level, Row};
+use super::{COLUMNS, DUE, LIVE, Level, Row};
 use crate::error::Result;
 use crate::store::connection::Connection;
 use crate::store::dialect::Dialect;
@@ -20,6 +20,14 @@ pub(super) fn claim(connection: &mut Connection, strategy: Strategy, level: &Lev
         "state = 'running', attempt = attempt + 1, claim = claim + 1, node_id = ?, started_at = {{now}}{}",
         level.also_set
     );
+    if crate::testing::broken("no_claim") {
+        let sql = Dialect::Postgres.sql(&format!(
+            "SELECT {COLUMNS}, attempt + 1 AS attempt, claim + 1 AS claim, {{now}} AS started_at \
+             FROM soloist_entries WHERE {LIVE} AND {DUE}"
+        ));
+        let looked = Statement::new(sql).bind(level.node_id).bind(level.task).bind(level.priority).bind(level.limit);
+        return connection.load(looked);
+    }
     match strategy {
         Strategy::SkipLocked => {
             let lock = if crate::testing::broken("no_skip_locked") { "FOR UPDATE" } else { "FOR UPDATE SKIP LOCKED" };

@@ -15,7 +15,7 @@ pub(super) fn claim(connection: &mut Connection, level: &Level<'_>) -> Result<Ve
         ));
         let rows: Vec<Row> = connection
             .load(Statement::new(select).bind(level.node_id).bind(level.task).bind(level.priority).bind(level.limit))?;
-        if rows.is_empty() {
+        if rows.is_empty() || crate::testing::broken("no_claim") {
             return Ok(rows);
         }
         let ids: Vec<_> = rows.iter().map(|row| row.id).collect();

@@ -52,7 +52,7 @@ pub(super) fn write(connection: &mut Connection, standing: &[Settlement]) -> Res
         })
         .collect();
     let dialect = connection.dialect();
-    let fence = if crate::testing::broken("no_fence") { "1 = 1" } else { "e.claim = o.claim AND e.state = 'running'" };
+    let fence = if super::is_fence_broken() { "1 = 1" } else { "e.claim = o.claim AND e.state = 'running'" };
     let sql = dialect.sql(&dialect.update_from_json(&COLUMNS, &SET, fence));
     connection.execute(Statement::new(sql).bind(serde_json::Value::Array(rows).to_string()))?;
     Ok(())
