@@ -2,6 +2,9 @@
 //!
 //! Holds no SQL of its own but the words of transactions.
 
+#[cfg(feature = "postgres")]
+use std::time::{Duration, Instant};
+
 #[cfg(feature = "sqlite")]
 use diesel::connection::AnsiTransactionManager;
 use diesel::connection::{SimpleConnection, TransactionManager};
@@ -75,11 +78,25 @@ pub struct Connection {
     dialect: Dialect,
     /// True once an error has shown that the server is no longer at the other end.
     broken: bool,
+    /// When the server last forgot the plans of this session's statements.
+    #[cfg(feature = "postgres")]
+    forgotten: Instant,
 }
+
+/// How long PostgreSQL may keep the plans of prepared statements. A plan that was made while the table was all but
+/// empty reads the table whole, and is kept until the server next analyzes it, however many rows have come since.
+#[cfg(feature = "postgres")]
+const PLANS: Duration = Duration::from_secs(1);
 
 impl Connection {
     pub(super) fn new(raw: Raw, dialect: Dialect) -> Self {
-        Self { raw, dialect, broken: false }
+        Self {
+            raw,
+            dialect,
+            broken: false,
+            #[cfg(feature = "postgres")]
+            forgotten: Instant::now(),
+        }
     }
 
     /// What the backend writes in its own way.
@@ -102,14 +119,30 @@ impl Connection {
 
     /// Runs a statement; the number of rows that it changed (or matched, in an `UPDATE`).
     pub fn execute(&mut self, statement: Statement) -> Result<usize> {
+        self.prepare(&statement)?;
         let result = on_backend!(&mut self.raw, c => statement.execute(c));
         self.check(result)
     }
 
     /// Runs a statement and reads its rows.
     pub fn load<R: Row>(&mut self, statement: Statement) -> Result<Vec<R>> {
+        self.prepare(&statement)?;
         let result = on_backend!(&mut self.raw, c => statement.load::<R>(c));
         self.check(result)
+    }
+
+    /// Before each statement.
+    fn prepare(&mut self, statement: &Statement) -> Result<()> {
+        crate::testing::ran(statement);
+        #[cfg(feature = "postgres")]
+        if matches!(self.raw, Raw::Postgres(_))
+            && self.forgotten.elapsed() > PLANS
+            && !crate::testing::broken("keep_plans")
+        {
+            self.forgotten = Instant::now();
+            self.batch("DISCARD PLANS")?;
+        }
+        Ok(())
     }
 
     /// The first row, if there is one.

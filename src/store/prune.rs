@@ -49,14 +49,10 @@ fn of_state(connection: &mut Connection, task: &str, state: State, keep: i64) ->
     }
     connection.transaction(|connection| {
         // `retry` may have taken one back since.
-        let delete =
-            format!("DELETE FROM soloist_entries WHERE {} AND finished_at IS NOT NULL", dialect.among_ids("id"));
+        let delete = dialect.delete_ids("soloist_entries", "id", "finished_at IS NOT NULL");
         connection.execute(Statement::new(delete).bind(dialect.ids(&ids)))?;
-        let orphans = format!(
-            "DELETE FROM soloist_attempts WHERE {} AND NOT EXISTS \
-             (SELECT 1 FROM soloist_entries e WHERE e.id = soloist_attempts.entry_id)",
-            dialect.among_ids("entry_id")
-        );
+        let gone = "NOT EXISTS (SELECT 1 FROM soloist_entries AS kept WHERE kept.id = entry_id)";
+        let orphans = dialect.delete_ids("soloist_attempts", "entry_id", gone);
         connection.execute(Statement::new(orphans).bind(dialect.ids(&ids)))
     })?;
     Ok(i64::try_from(ids.len()).unwrap_or(CHUNK) >= CHUNK)

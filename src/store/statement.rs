@@ -116,6 +116,11 @@ impl Statement {
     pub fn sql(&self) -> String {
         self.sql.replace(QUESTION_MARK, "?")
     }
+
+    /// What is bound, in order.
+    pub fn binds(&self) -> &[Bind] {
+        &self.binds
+    }
 }
 
 impl QueryId for Statement {

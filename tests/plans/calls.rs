@@ -1,0 +1,166 @@
+//! The calls of the store whose statements are explained.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use soloist::config::NodeRole;
+use soloist::config::source::{Source, WriteBack};
+use soloist::model::{Backoff, Entry, Keep, Retention};
+use soloist::store::claim::{self, ClaimRequest, Claimant};
+use soloist::store::outside::{self, Report, Terms};
+use soloist::store::server::Strategy;
+use soloist::store::settle::{self, Context, Settlement, Verdict};
+use soloist::store::source::TableSource;
+use soloist::store::statement::Statement;
+use soloist::store::sweeps::{self, Step};
+use soloist::store::{Connection, Store, nodes, prune, rescue};
+
+use super::LEASE;
+
+/// The node of the filled database that lives.
+const LIVING: i64 = 2;
+
+/// Calls all of it; the statements, each text once.
+pub fn all(store: &Store) -> Vec<Statement> {
+    let mut connection = store.work().unwrap();
+    let source = Arc::new(TableSource::resolve(&mut connection, "s", &images()).unwrap());
+    let ((), mut statements) = soloist::testing::statements(|| {
+        let connection = &mut *connection;
+        claim_and_finish(connection, &source);
+        outside_workers(connection, &source);
+        rescue_what_the_dead_had(connection);
+        sweep(connection, &source);
+        leases(connection);
+        prune_what_is_past_its_keep(connection);
+    });
+    let mut seen = std::collections::HashSet::new();
+    statements.retain(|statement| seen.insert(statement.sql()));
+    statements
+}
+
+fn images() -> Source {
+    Source {
+        schema: None,
+        table: "images".to_owned(),
+        key: vec!["id".to_owned()],
+        pending: "processed = FALSE".to_owned(),
+        done: Some(WriteBack::Set("processed = TRUE".to_owned())),
+        failed: Some(WriteBack::Set("tries = tries + 1".to_owned())),
+        version: None,
+        columns: None,
+        order: None,
+        ahead: 10_000,
+        every: None,
+    }
+}
+
+fn request(task: &str, limit: usize, source: Option<&Arc<TableSource>>) -> ClaimRequest {
+    ClaimRequest { task: task.to_owned(), limit, max_attempts: 3, free_key: false, source: source.cloned() }
+}
+
+fn take(connection: &mut Connection, strategy: Strategy, request: &ClaimRequest) -> Vec<Entry> {
+    let claimant = Claimant { node_id: LIVING, strategy, installation: "plans".into() };
+    let due = claim::due(connection, &["a", "b", "c", "d", "s"]).unwrap();
+    let due = due.into_iter().find(|due| due.task == request.task).unwrap();
+    let claimed = claim::claim(connection, &claimant, request, &due.priorities).unwrap();
+    assert_eq!(claimed.entries.len() + claimed.settled, request.limit, "{strategy:?}");
+    claimed.entries
+}
+
+fn claim_and_finish(connection: &mut Connection, source: &Arc<TableSource>) {
+    let verdicts = || {
+        let text = || Some("said so".to_owned());
+        [
+            Verdict::Completed { output: None },
+            Verdict::Completed { output: text() },
+            Verdict::Unneeded,
+            Verdict::Retry { after: LEASE, error: "no".to_owned(), output: text(), outcome: "failed" },
+            Verdict::Failed { error: "no".to_owned(), output: text() },
+            Verdict::HandedBack,
+        ]
+    };
+    for (strategy, task, source) in [
+        (Strategy::SkipLocked, "a", None),
+        (Strategy::AtomicUpdate, "b", None),
+        (Strategy::SkipLocked, "s", Some(source)),
+    ] {
+        for (limit, free_key) in [(1, false), (50, false), (50, true)] {
+            let request = ClaimRequest { free_key, ..request(task, limit, source) };
+            let entries = take(connection, strategy, &request);
+            let settlements: Vec<_> = entries
+                .iter()
+                .zip(verdicts().into_iter().cycle())
+                .map(|(entry, verdict)| Settlement {
+                    source_key: entry.key.clone().filter(|_| entry.from_source),
+                    ..Settlement::new(entry.id, entry.claim, entry.attempt, verdict)
+                })
+                .collect();
+            let context = Context {
+                node_id: LIVING,
+                source: source.map(|source| &**source),
+                drop_completed: free_key,
+                drop_failed: free_key,
+            };
+            let settled = settle::settle(connection, &context, &settlements).unwrap();
+            assert!(settled.lost.is_empty(), "{task}: {settled:?}");
+        }
+    }
+    assert!(!settle::running(connection, LIVING).unwrap().is_empty());
+}
+
+fn outside_workers(connection: &mut Connection, source: &Arc<TableSource>) {
+    for (task, source) in [("c", None), ("s", Some(source))] {
+        let entries = outside::claim(connection, &request(task, 3, source), 60_000_000).unwrap();
+        assert_eq!(entries.len(), 3);
+        assert!(outside::extend(connection, entries[0].id, entries[0].claim, 60_000_000).unwrap().is_some());
+        let terms = || Terms {
+            max_attempts: 3,
+            backoff: Backoff::default(),
+            drop_completed: false,
+            drop_failed: false,
+            source: source.cloned(),
+        };
+        let failed = Report::Failed { error: "no".to_owned(), output: None, retry: true };
+        for (entry, report) in entries.iter().zip([Report::Completed { output: None }, failed]) {
+            for _ in 0..2 {
+                outside::report(connection, entry.id, entry.claim, &report, |_, _| Ok(terms())).unwrap();
+            }
+        }
+    }
+}
+
+fn rescue_what_the_dead_had(connection: &mut Connection) {
+    assert!(rescue::of_ended_nodes(connection).unwrap().entries > 0);
+    assert!(rescue::of_missing_nodes(connection).unwrap().entries > 0);
+    rescue::of_outside_workers(connection).unwrap();
+}
+
+fn sweep(connection: &mut Connection, source: &Arc<TableSource>) {
+    sweeps::request_due(connection, "s", Duration::from_secs(1)).unwrap();
+    let id = sweeps::request(connection, "s").unwrap();
+    let step = |connection: &mut Connection, ahead| sweeps::step(connection, source, "s", LIVING, LEASE, ahead);
+    for _ in 0..3 {
+        assert!(matches!(step(connection, 1_000_000).unwrap(), Step::Collected(_)));
+    }
+    assert_eq!(step(connection, 1).unwrap(), Step::Full);
+    assert_eq!(sweeps::oldest_open(connection, "s").unwrap().unwrap().id, id);
+    assert!(!sweeps::is_over(connection, id).unwrap());
+    sweeps::record_failure(connection, "s", &soloist::Error::transient("no")).unwrap();
+    sweeps::release(connection, LIVING).unwrap();
+    while matches!(step(connection, 1_000_000).unwrap(), Step::Collected(_)) {}
+    sweeps::prune(connection, LEASE).unwrap();
+}
+
+fn leases(connection: &mut Connection) {
+    let id = nodes::register(connection, "new", &[NodeRole::Worker], LEASE).unwrap();
+    assert!(nodes::renew(connection, id, LEASE).unwrap());
+    nodes::drain(connection, id).unwrap();
+    nodes::stop(connection, id).unwrap();
+}
+
+fn prune_what_is_past_its_keep(connection: &mut Connection) {
+    let keep = Keep::For(Duration::from_secs(3600));
+    let retention = Retention { completed: keep, failed: keep, cancelled: keep };
+    assert!(prune::entries(connection, "a", &retention).unwrap());
+    prune::traces(connection).unwrap();
+}
