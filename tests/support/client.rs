@@ -4,6 +4,7 @@ use std::{
     ffi::OsStr,
     io::Write,
     path::Path,
+    path::PathBuf,
     process::{Command, Output, Stdio},
 };
 
@@ -69,8 +70,15 @@ const FIELD: char = '\u{1f}';
 const RECORD: char = '\u{1e}';
 const NULL: &str = "\u{1a}";
 
+/// Debian's `psql` is a Perl script that takes ten times as long to start as the program that it looks for.
+fn psql_program() -> PathBuf {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let programs = versions.map(|version| version.path().join("bin/psql"));
+    programs.filter(|path| path.is_file()).max().unwrap_or_else(|| "psql".into())
+}
+
 fn psql(url: &Url) -> Command {
-    let mut command = Command::new("psql");
+    let mut command = Command::new(psql_program());
     command.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-P", &format!("null={NULL}")]).args([
         "-F",
         &FIELD.to_string(),
