@@ -116,13 +116,15 @@ impl Node {
     }
 
     /// Brings the database to this binary's schema and begins to work. Goes on trying while the database does not
-    /// answer; an error is final.
+    /// answer; an error is final. Returns once the tasks are declared, so that the API takes entries for them.
     pub async fn open(&self, migrate: Migrate) -> Result<Opened> {
         let opened = open::open(&self.store, &self.config, migrate).await?;
         self.configure(opened.plans.clone());
         self.heartbeat.do_send(Begin { installation: opened.installation.clone(), strategy: self.store.strategy });
         self.listen();
         self.resolve_later(opened.plans.clone(), opened.unresolved.clone());
+        // An actor that is gone declares nothing.
+        let _ = self.duty.send(duty::Declared).await;
         Ok(opened)
     }
 

@@ -109,7 +109,11 @@ impl DatabaseActor {
             // Nothing under SKIP LOCKED is not the end: another may hold the head.
             batch.soon(CONTENDED);
         }
-        if !claimed.entries.is_empty() {
+        if claimed.entries.is_empty() {
+            if probe {
+                holds::give_back_probe(connection, &request.task)?;
+            }
+        } else {
             batch.claimed.push(Claim { task: request.task, entries: claimed.entries, probe });
         }
         Ok(())

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use actix::prelude::*;
 use futures_util::future::LocalBoxFuture;
+use tokio::sync::oneshot;
 
 use super::database::DatabaseActor;
 use super::executor::ExecutorActor;
@@ -62,6 +63,11 @@ pub struct Reports;
 #[rtype(result = "()")]
 pub struct Finish;
 
+/// The reply comes once other nodes and the API can see which tasks this node works.
+#[derive(Message, Debug, Clone, Copy)]
+#[rtype(result = "()")]
+pub struct Declared;
+
 /// Does what is done now and then.
 pub struct DutyActor {
     wiring: Wiring,
@@ -74,6 +80,10 @@ pub struct DutyActor {
     unknown: HashMap<i64, i64>,
     clock: rescue::ClockGuard,
     last_missing: Option<Instant>,
+    /// True once the tasks have been declared.
+    declared: bool,
+    /// Who waits for that.
+    waiting: Vec<oneshot::Sender<()>>,
 }
 
 /// One look of a duty: what it does, and what it says to the actor after. The span is how soon to look again, if not
@@ -92,6 +102,8 @@ impl DutyActor {
             reports: BTreeMap::new(),
             unknown: HashMap::new(),
             last_missing: None,
+            declared: false,
+            waiting: Vec::new(),
         }
     }
 
@@ -184,6 +196,21 @@ impl Handler<Configure> for DutyActor {
     }
 }
 
+impl Handler<Declared> for DutyActor {
+    type Result = ResponseFuture<()>;
+
+    fn handle(&mut self, _: Declared, _: &mut Self::Context) -> Self::Result {
+        let (reply, answer) = oneshot::channel();
+        if !self.declared {
+            self.waiting.push(reply);
+        }
+        Box::pin(async move {
+            // An error says that there is nothing to wait for.
+            let _ = answer.await;
+        })
+    }
+}
+
 impl Handler<Finish> for DutyActor {
     type Result = ResponseFuture<()>;
 
@@ -217,10 +244,16 @@ impl DutyActor {
         let work = self.perform("declaring tasks", move |connection| {
             crate::store::nodes::declare(connection, node_id, &declarations).map(|()| false)
         });
-        ctx.spawn(work.into_actor(self).map(|result, _, ctx| {
+        ctx.spawn(work.into_actor(self).map(|result, act, ctx| {
             if let Err(error) = result {
                 tracing::warn!(%error, "tasks could not be declared; tried again");
                 ctx.run_later(Duration::from_secs(1), |act, ctx| act.declare(ctx));
+                return;
+            }
+            act.declared = true;
+            for reply in act.waiting.drain(..) {
+                // Nobody waits any more: nothing to do.
+                let _ = reply.send(());
             }
         }));
     }

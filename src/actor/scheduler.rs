@@ -266,6 +266,10 @@ impl Supervised for SchedulerActor {
         for slots in self.slots.values_mut() {
             slots.reserved = 0;
         }
+        // What the executor runs ends by a message to this actor; what a transaction does ended with its future.
+        for plan in self.plans.iter().filter(|plan| plan.transaction) {
+            self.slots.remove(plan.name());
+        }
         tracing::warn!("the SchedulerActor was restarted");
     }
 }

@@ -81,6 +81,9 @@ pub struct Connection {
     /// When the server last forgot the plans of this session's statements.
     #[cfg(feature = "postgres")]
     forgotten: Instant,
+    /// Ends statements that take too long, where only another connection can.
+    #[cfg(feature = "mysql")]
+    killer: Option<super::mysql_connection::Killer>,
 }
 
 /// How long PostgreSQL may keep the plans of prepared statements. A plan that was made while the table was all but
@@ -96,6 +99,8 @@ impl Connection {
             broken: false,
             #[cfg(feature = "postgres")]
             forgotten: Instant::now(),
+            #[cfg(feature = "mysql")]
+            killer: None,
         }
     }
 
@@ -108,6 +113,14 @@ impl Connection {
         &mut self.raw
     }
 
+    /// From now on [`Connection::patiently`] ends what takes too long by another connection to this URL.
+    #[cfg(feature = "mysql")]
+    pub(super) fn end_late_statements(&mut self, url: &crate::config::Secret) -> Result<()> {
+        let session = self.number(Statement::new("SELECT CAST(connection_id() AS SIGNED) AS n"))?;
+        self.killer = Some(super::mysql_connection::Killer::new(url.clone(), session));
+        Ok(())
+    }
+
     /// True if the connection must not be used again.
     pub(super) fn is_broken(&mut self) -> bool {
         self.broken
@@ -115,6 +128,11 @@ impl Connection {
                 Ok::<_, diesel::result::Error>(AnsiOrAsync::is_broken(c))
             })
             .unwrap_or(true)
+    }
+
+    /// True once an open transaction cannot go on: the connection is lost, or the server has undone all of it.
+    pub(super) fn is_undone(&self) -> bool {
+        self.broken
     }
 
     /// Runs a statement; the number of rows that it changed (or matched, in an `UPDATE`).
@@ -182,14 +200,21 @@ impl Connection {
         }
     }
 
-    /// Runs `work` with answers waited for as long as `patience`, where the driver itself has a limit.
+    /// Runs `work` with answers waited for as long as `patience`, where the driver itself has a limit; what takes longer
+    /// is ended on the server.
     pub fn patiently<T>(
         &mut self,
         patience: std::time::Duration,
         work: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
         #[cfg(feature = "mysql")]
-        return super::mysql_connection::with_patience(patience, || work(self));
+        return {
+            use super::mysql_connection::{ending_late, with_patience};
+            let killer = self.killer.clone();
+            let (result, ended) = ending_late(killer, || with_patience(patience, || work(self)));
+            // What was ended half-way may call itself done.
+            if ended { result.and(Err(Error::transient("the statement was ended at its time-out"))) } else { result }
+        };
         #[cfg(not(feature = "mysql"))]
         return {
             let _ = patience;

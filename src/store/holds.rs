@@ -39,6 +39,15 @@ pub fn probe(connection: &mut Connection, task: &str) -> Result<bool> {
     Ok(connection.execute(Statement::new(sql).bind(micros(MOST)).bind(task))? == 1)
 }
 
+/// Gives back the right to a probe that found nothing to try: the next is due in a second.
+pub fn give_back_probe(connection: &mut Connection, task: &str) -> Result<()> {
+    let sql = connection.dialect().sql(
+        "UPDATE soloist_tasks SET held_probing = 0, next_probe_at = {now} + 1000000 \
+         WHERE name = ? AND held_since IS NOT NULL AND held_probing = 1",
+    );
+    connection.execute(Statement::new(sql).bind(task)).map(|_| ())
+}
+
 /// Lets a task go on: its host has taken work again. True if it was held.
 pub fn release(connection: &mut Connection, task: &str) -> Result<bool> {
     let sql = "UPDATE soloist_tasks SET held_since = NULL, held_reason = NULL, held_count = 0, held_probing = 0, \

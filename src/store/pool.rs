@@ -30,6 +30,10 @@ impl Manager {
         };
         let mut connection = Connection::new(raw, dialect);
         setup::apply(&mut connection, &self.database, &self.purpose)?;
+        #[cfg(feature = "mysql")]
+        if let (DatabaseUrl::Mysql(url), None) = (&self.database.url, self.purpose.statement) {
+            connection.end_late_statements(url)?;
+        }
         Ok(connection)
     }
 }

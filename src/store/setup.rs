@@ -73,7 +73,15 @@ fn postgres(c: &mut diesel::pg::PgConnection, database: &Database, purpose: &Pur
             purpose.name
         )
     };
-    c.batch_execute(&sql).map_err(|error| fault::classify(&error).into_error(&error))
+    c.batch_execute(&sql).map_err(|error| fault::classify(&error).into_error(&error))?;
+    if purpose.statement.is_none() && !database.pooler {
+        // PostgreSQL 14 and later, on most systems: what a dead node's statement does and locks ends soon after it.
+        let _ = c.batch_execute(
+            "SELECT set_config(name, '1s', false) FROM pg_catalog.pg_settings \
+             WHERE name = 'client_connection_check_interval'",
+        );
+    }
+    Ok(())
 }
 
 #[cfg(feature = "mysql")]

@@ -36,8 +36,8 @@ pub fn run(connection: &mut Connection, plan: &TaskPlan, entry: &Entry) -> Resul
     let settlement = completed(plan, entry);
     let result = connection.transaction(|connection| {
         bound(connection, plan)?;
-        if let Err(error) = execute(connection, plan, entry) {
-            return Ok(Err(error));
+        if let Err(outcome) = execute(connection, plan, entry)? {
+            return Ok(Err(outcome));
         }
         let settled = settle::settle(connection, &context(plan, entry.node_id), std::slice::from_ref(&settlement))?;
         if settled.lost.is_empty() { Ok(Ok(())) } else { Err(Error::conflict("the claim no longer stands")) }
@@ -81,7 +81,7 @@ pub fn work(
         let mut settlements = Vec::with_capacity(claimed.entries.len());
         for entry in &claimed.entries {
             let start = Instant::now();
-            let settlement = match execute(connection, plan, entry) {
+            let settlement = match execute(connection, plan, entry)? {
                 Ok(()) => completed(plan, entry),
                 Err(outcome) => crate::actor::executor::verdict::settlement(plan, entry, outcome).settlement,
             };
@@ -119,36 +119,41 @@ fn completed(plan: &TaskPlan, entry: &Entry) -> Settlement {
 fn bound(connection: &mut Connection, plan: &TaskPlan) -> Result<()> {
     match (connection.dialect(), plan.config.timeout) {
         (Dialect::Postgres, Timeout::After(span)) => {
-            connection.batch(&format!("SET LOCAL statement_timeout = {}", span.as_millis().max(1)))
+            // The server's largest is 24 days.
+            let limit = span.as_millis().clamp(1, i32::MAX as u128);
+            connection.batch(&format!("SET LOCAL statement_timeout = {limit}"))
         }
         (Dialect::Postgres, Timeout::None) => connection.batch("SET LOCAL statement_timeout = 0"),
-        // SQLite has no such setting; on MySQL it is ignored by all but SELECT, and the driver's own patience ends it.
+        // On MySQL the setting is ignored by all but SELECT: the driver's own patience ends the statement. SQLite has none.
         (Dialect::Sqlite | Dialect::Mysql, _) => Ok(()),
     }
 }
 
-/// Runs the statement at a savepoint; a failure is undone and comes back as what became of the attempt. Only a lost
-/// connection or transaction is an `Err` further up: it costs no attempt.
-fn execute(connection: &mut Connection, plan: &TaskPlan, entry: &Entry) -> std::result::Result<(), Outcome> {
+/// Runs the statement at a savepoint; a failure is undone and comes back as what became of the attempt. An `Err` further
+/// up says that the whole transaction is gone, with the connection or by a deadlock: it costs no attempt, and nothing
+/// may be done after it, since each statement would then commit by itself.
+fn execute(connection: &mut Connection, plan: &TaskPlan, entry: &Entry) -> Result<std::result::Result<(), Outcome>> {
     let HandlerKind::Sql(sql) = &plan.config.handler else {
-        return Err(Outcome::failed("this task has no SQL statement"));
+        return Ok(Err(Outcome::failed("this task has no SQL statement")));
     };
-    let statement = statement(sql, connection.dialect(), entry, plan.source.as_deref()).map_err(Outcome::failed)?;
+    let statement = match statement(sql, connection.dialect(), entry, plan.source.as_deref()) {
+        Ok(statement) => statement,
+        Err(why) => return Ok(Err(Outcome::failed(why))),
+    };
     let patience = match plan.config.timeout {
         Timeout::After(span) => span,
         Timeout::None => Duration::from_secs(7 * 86_400),
     };
     let start = Instant::now();
-    let result = connection.patiently(patience, |connection| {
-        connection.transaction(|connection| connection.execute(statement).map(|_| ()))
+    let result = connection.transaction(|connection| {
+        connection.patiently(patience, |connection| connection.execute(statement).map(|_| ()))
     });
-    result.map_err(|error| {
-        if start.elapsed() >= patience {
-            Outcome::TimedOut { after: patience, output: None }
-        } else {
-            Outcome::retry(error.to_string())
-        }
-    })
+    match result {
+        Ok(()) => Ok(Ok(())),
+        Err(error) if connection.is_undone() => Err(error),
+        Err(_) if start.elapsed() >= patience => Ok(Err(Outcome::TimedOut { after: patience, output: None })),
+        Err(error) => Ok(Err(Outcome::retry(error.to_string()))),
+    }
 }
 
 /// The statement with the entry's values: `:entry_id`, `:key`, `:attempt` and the payload's top-level names.
@@ -183,6 +188,11 @@ fn statement(
             ("attempt", None) => Bind::from(entry.attempt),
             ("key", None) => Bind::from(entry.key.clone()),
             (name, None) => match payload.get(name) {
+                // As a literal: a bind has a type, which might not be the column's.
+                Some(Value::Null) => {
+                    text.push_str("NULL");
+                    continue;
+                }
                 Some(value) => of_json(value),
                 None => return Err(format!("the statement names :{name}, which the payload does not have")),
             },

@@ -80,7 +80,12 @@ struct Shared {
 impl Hook {
     /// Starts one. The closure may block: each connection has a thread of its own.
     pub fn start<A: Into<Answer>>(answer: impl Fn(&Received) -> A + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port of 127.0.0.1");
+        Self::start_at(0, answer)
+    }
+
+    /// The same at this port: for a host that was away and comes back.
+    pub fn start_at<A: Into<Answer>>(port: u16, answer: impl Fn(&Received) -> A + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", port)).expect("a free port of 127.0.0.1");
         let port = listener.local_addr().expect("the address just bound").port();
         let answer = Box::new(move |received: &Received| answer(received).into());
         let shared = Arc::new(Shared {
