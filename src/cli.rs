@@ -17,6 +17,7 @@ mod status;
 mod table;
 mod tasks;
 mod time_text;
+mod work;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -53,6 +54,8 @@ enum Command {
     Migrate(migrate::Migrate),
     /// Run a node
     Serve(serve::Serve),
+    /// Work until nothing is due, then exit: for cron
+    Work(work::Work),
     /// Accept an entry, or one for each line
     Enqueue(enqueue::Enqueue),
     /// See and steer entries
@@ -113,6 +116,7 @@ fn run(asked: &Asked, command: Command) -> Result<ExitCode> {
         Command::Check(command) => command.run(asked),
         Command::Migrate(command) => command.run(asked),
         Command::Serve(command) => command.run(asked),
+        Command::Work(command) => command.run(asked),
         Command::Enqueue(command) => command.run(asked),
         Command::Entries(command) => command.run(asked),
         Command::Tasks(command) => command.run(asked),

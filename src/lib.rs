@@ -16,5 +16,6 @@ pub mod serve;
 pub mod store;
 pub mod telemetry;
 pub mod testing;
+pub mod work;
 
 pub use error::{Error, Result};

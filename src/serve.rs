@@ -135,14 +135,15 @@ fn listen(config: &Config, state: Arc<ApiState>, stop: &CancellationToken) -> Re
 }
 
 /// The signals that a node hears.
-struct Signals {
+pub(crate) struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hang_up: Signal,
 }
 
 impl Signals {
-    fn new() -> Result<Self> {
+    /// Listens from now on.
+    pub(crate) fn new() -> Result<Self> {
         let listen = |kind| signal(kind).map_err(|error| Error::internal(format!("signals cannot be heard: {error}")));
         Ok(Self {
             terminate: listen(SignalKind::terminate())?,
@@ -159,7 +160,8 @@ impl Signals {
         }
     }
 
-    async fn stop(&mut self) {
+    /// Until one asks for a stop.
+    pub(crate) async fn stop(&mut self) {
         while self.next().await != Heard::Stop {}
     }
 }

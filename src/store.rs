@@ -22,6 +22,7 @@ pub mod outside;
 mod pool;
 pub mod prune;
 pub mod rescue;
+pub mod runs;
 pub mod server;
 pub mod settle;
 mod setup;

@@ -7,9 +7,14 @@ use tracing_subscriber::EnvFilter;
 /// Log lines to standard error: `SOLOIST_LOG` says which (as `RUST_LOG` does, `info` if neither is set),
 /// `SOLOIST_LOG_FORMAT=json` makes each a JSON object.
 pub fn init() {
+    init_at("info,actix_server=warn");
+}
+
+/// The same, with another default.
+pub fn init_at(default: &str) {
     let filter = EnvFilter::try_from_env("SOLOIST_LOG")
         .or_else(|_| EnvFilter::try_from_default_env())
-        .unwrap_or_else(|_| EnvFilter::new("info,actix_server=warn"));
+        .unwrap_or_else(|_| EnvFilter::new(default));
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
