@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::actor::TaskPlan;
-use crate::config::{Config, NodeRole};
+use crate::config::{Config, NodeRole, Token};
 use crate::error::{Error, Result};
 use crate::http::{self, ApiState, Readiness, Tokens, token_file};
 use crate::node::{Migrate, Node};
@@ -36,7 +36,8 @@ async fn serve(config: Arc<Config>, file: Option<PathBuf>, migrate: Migrate) -> 
         Node::start(config.clone(), move |felt| readiness.set_database(felt))
     };
     let plans = Plans::default();
-    let tokens = Tokens::new(&tokens(&config, file.as_deref())?);
+    let mut made = None;
+    let tokens = Tokens::new(&tokens(&config, file.as_deref(), &mut made)?);
     let stop = CancellationToken::new();
     let mut server = None;
     if config.node.has(NodeRole::Http) {
@@ -65,7 +66,7 @@ async fn serve(config: Arc<Config>, file: Option<PathBuf>, migrate: Migrate) -> 
     );
 
     while signals.next().await == Heard::HangUp {
-        reload::reload(&node, &config, file.as_deref(), &tokens, &plans).await;
+        reload::reload(&node, &config, file.as_deref(), (&tokens, &mut made), &plans).await;
     }
     tracing::info!(drain_s = config.node.drain.as_secs_f64(), "stopping: finishing what runs");
     readiness.set_draining(true);
@@ -85,15 +86,20 @@ async fn serve(config: Arc<Config>, file: Option<PathBuf>, migrate: Migrate) -> 
     Ok(())
 }
 
-/// The tokens of the file; or, where it names none, one for this run.
-fn tokens(config: &Config, file: Option<&Path>) -> Result<Vec<crate::config::Token>> {
+/// The tokens of the file; or, where it names none, the one made for this run.
+fn tokens(config: &Config, file: Option<&Path>, made: &mut Option<Token>) -> Result<Vec<Token>> {
     if !config.http.tokens.is_empty() || !config.node.has(NodeRole::Http) {
+        *made = None;
         return Ok(config.http.tokens.clone());
+    }
+    if let Some(made) = made {
+        return Ok(vec![made.clone()]);
     }
     let directory = file.and_then(Path::parent).unwrap_or(Path::new(""));
     let path = directory.join(token_file::NAME);
     let token = token_file::create(&path)?;
     tracing::info!(path = path.display().to_string(), "no token is configured: one for this run is in this file");
+    *made = Some(token.clone());
     Ok(vec![token])
 }
 

@@ -175,6 +175,12 @@ pub struct Drain {
     pub until: Instant,
 }
 
+/// To the scheduler, in tests: end its context, so that its supervisor starts it again.
+#[cfg(feature = "testing")]
+#[derive(Message, Debug, Clone, Copy)]
+#[rtype(result = "()")]
+pub struct Restart;
+
 /// To the scheduler: what it is doing, for tests and for `work`.
 #[derive(Message, Debug, Clone, Copy)]
 #[rtype(result = "Activity")]

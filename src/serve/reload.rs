@@ -4,12 +4,18 @@ use std::path::Path;
 use std::sync::PoisonError;
 
 use super::Plans;
-use crate::config::{Config, Purpose, print};
+use crate::config::{Config, Purpose, Token, print};
 use crate::http::Tokens;
 use crate::node::Node;
 
 /// Reads the file again and puts its tasks and tokens in force.
-pub(super) async fn reload(node: &Node, running: &Config, file: Option<&Path>, tokens: &Tokens, plans: &Plans) {
+pub(super) async fn reload(
+    node: &Node,
+    running: &Config,
+    file: Option<&Path>,
+    (tokens, made): (&Tokens, &mut Option<Token>),
+    plans: &Plans,
+) {
     let new = match Config::load(file, Purpose::Serve) {
         Ok(new) => new,
         Err(errors) => {
@@ -22,8 +28,10 @@ pub(super) async fn reload(node: &Node, running: &Config, file: Option<&Path>, t
     if !waiting.is_empty() {
         tracing::warn!(keys = waiting.join(", "), "changed, and in force only after a restart");
     }
-    if !new.http.tokens.is_empty() {
-        tokens.replace(&new.http.tokens);
+    // As at the start: a file that names none any more leaves none of those before in force.
+    match super::tokens(&new, file, made) {
+        Ok(fresh) => tokens.replace(&fresh),
+        Err(error) => tracing::error!(%error, "the old tokens stay in force"),
     }
     match node.reconfigure(&new).await {
         Ok(fresh) => {

@@ -5,11 +5,15 @@
 #[cfg(feature = "postgres")]
 use std::time::{Duration, Instant};
 
+mod establish;
+
+use diesel::RunQueryDsl;
 #[cfg(feature = "sqlite")]
 use diesel::connection::AnsiTransactionManager;
 use diesel::connection::{SimpleConnection, TransactionManager};
 use diesel::deserialize::QueryableByName;
-use diesel::{Connection as _, RunQueryDsl};
+
+pub(super) use establish::establish;
 
 use super::dialect::Dialect;
 use super::fault;
@@ -278,30 +282,5 @@ impl AnsiOrAsync {
     }
     fn is_broken<C: diesel::Connection>(c: &mut C) -> bool {
         C::TransactionManager::is_broken_transaction_manager(c)
-    }
-}
-
-/// Opens a connection as its URL says, with nothing set yet.
-pub(super) fn establish(url: &crate::config::DatabaseUrl) -> Result<Raw> {
-    use crate::config::DatabaseUrl;
-    let failed = |error: diesel::ConnectionError| fault::connecting(url, &error);
-    match url {
-        #[cfg(feature = "sqlite")]
-        DatabaseUrl::Sqlite { path, .. } => {
-            diesel::sqlite::SqliteConnection::establish(path).map(Raw::Sqlite).map_err(failed)
-        }
-        #[cfg(feature = "postgres")]
-        DatabaseUrl::Postgres(url) => {
-            diesel::pg::PgConnection::establish(url.expose()).map(Raw::Postgres).map_err(failed)
-        }
-        #[cfg(feature = "mysql")]
-        DatabaseUrl::Mysql(url) => {
-            super::mysql_connection::patiently(|| Ok(super::mysql_connection::MysqlConnection::establish(url.expose())))
-                .map_err(|error| Error::transient(error.to_string()))?
-                .map(Raw::Mysql)
-                .map_err(failed)
-        }
-        #[allow(unreachable_patterns)]
-        _ => Err(Error::usage("this binary was built without the driver for that database")),
     }
 }

@@ -100,3 +100,12 @@ impl Handler<Observe> for SchedulerActor {
         }
     }
 }
+
+#[cfg(feature = "testing")]
+impl Handler<crate::actor::message::Restart> for SchedulerActor {
+    type Result = ();
+
+    fn handle(&mut self, _: crate::actor::message::Restart, ctx: &mut Self::Context) {
+        ctx.stop();
+    }
+}
