@@ -28,6 +28,10 @@ pub const BATCH: usize = 1000;
 /// Claims for the executor on their way at once: one is read while another is worked.
 const CLAIMS: usize = 2;
 
+/// How soon a failed claim is repeated; twice as long after each further one, up to `poll`. Short, since after a restart
+/// of the database each connection fails once before it is replaced.
+const FIRST_AGAIN: Duration = Duration::from_millis(50);
+
 /// What the scheduler needs of the node around it.
 #[derive(Clone)]
 pub struct Wiring {
@@ -60,6 +64,8 @@ pub struct SchedulerActor {
     /// Entries recorded since the start.
     recorded: u64,
     empty: u32,
+    /// Claims in a row that failed.
+    failures: u32,
     stopping: Option<Vec<oneshot::Sender<()>>>,
     /// The next look, and when it is.
     timer: Option<(SpawnHandle, Instant)>,
@@ -170,9 +176,14 @@ impl SchedulerActor {
     /// Hands on what a claim brought, and decides when to look again.
     fn received(&mut self, node_id: i64, result: Result<Batch>, ctx: &mut Context<Self>) {
         self.claims += 1;
-        let batch = result.unwrap_or_else(|error| Batch { error: Some(error), ..Batch::default() });
-        if let Some(error) = &batch.error {
-            tracing::warn!(%error, "a claim failed; it is tried again");
+        let mut batch = result.unwrap_or_else(|error| Batch { error: Some(error), ..Batch::default() });
+        match &batch.error {
+            None => self.failures = 0,
+            Some(error) => {
+                tracing::warn!(%error, "a claim failed; it is tried again");
+                batch.soon(FIRST_AGAIN * 2_u32.saturating_pow(self.failures.min(8)));
+                self.failures = self.failures.saturating_add(1);
+            }
         }
         let idle = batch.claimed.is_empty()
             && batch.worked.is_empty()
