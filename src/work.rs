@@ -49,8 +49,9 @@ pub fn run(mut config: Config) -> Result<Report> {
     config.node.roles = vec![NodeRole::Worker];
     config.node.poll = config.node.poll.min(POLL);
     // By this name the run finds what it did itself; a node of the usual name may live beside it.
-    let name: String = config.node.name.chars().take(80).collect();
-    config.node.name = format!("{name}-work-{}", std::process::id());
+    let id = std::process::id();
+    let name = config.node.name.strip_suffix(&format!("-{id}")).unwrap_or(&config.node.name);
+    config.node.name = format!("{}-work-{id}", name.chars().take(80).collect::<String>());
     actix::System::new().block_on(work(Arc::new(config)))
 }
 

@@ -86,11 +86,6 @@ pub enum Synchronous {
 }
 
 impl DatabaseUrl {
-    /// True for SQLite, where one writes at a time.
-    pub fn is_sqlite(&self) -> bool {
-        matches!(self, Self::Sqlite { .. })
-    }
-
     /// Where it is, for a person to read: never a password.
     pub fn describe(&self) -> String {
         match self {

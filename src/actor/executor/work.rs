@@ -22,7 +22,7 @@ impl ExecutorActor {
     /// Takes over the tasks; what runs goes on with the handler that it was started with.
     pub(super) fn configure(&mut self, plans: Vec<Arc<TaskPlan>>) {
         let mut tasks = HashMap::new();
-        for plan in plans {
+        for plan in plans.into_iter().filter(|plan| plan.is_claimed_by_nodes()) {
             match self.handler(&plan) {
                 Ok(handler) => {
                     tasks.insert(plan.name().to_owned(), Rc::new(Working { plan, handler }));

@@ -29,7 +29,6 @@ poll = "250ms"
 [tasks.{task}]
 sql = {handler}
 transaction = false
-concurrency = {concurrency}
 
 [tasks.{task}.source]
 table = "{orders}"
@@ -134,13 +133,11 @@ impl Place {
         // A JSON text is a TOML text too; `$${` stands for `${`.
         let quoted = |text: &str| serde_json::Value::from(text.replace("${", "$${")).to_string();
         let url = if self.own { quoted(&self.url) } else { "\"${SOLOIST_DEMO_URL}\"".to_owned() };
-        let concurrency = if self.store.database.url.is_sqlite() { "2" } else { "8" };
         let text = CONFIG
             .replace("{url}", &url)
             .replace("{task}", &self.names.task)
             .replace("{orders}", &self.names.orders)
-            .replace("{handler}", &quoted(&self.names.handler()))
-            .replace("{concurrency}", concurrency);
+            .replace("{handler}", &quoted(&self.names.handler()));
         std::fs::write(self.config(), text)
             .map_err(|error| Error::transient(format!("{} cannot be written: {error}", self.config().display())))
     }
