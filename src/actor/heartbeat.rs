@@ -1,7 +1,7 @@
 //! The HeartbeatActor: keeps the node's lease alive, and says at once when it no longer can.
 //!
 //! It trusts a lease only for two thirds of its length, counted on the monotonic clock from before the renewal was
-//! sent: handlers are ended before anybody else may take over. An ended lease is never renewed: the node comes back
+//! asked of the database: handlers are ended before anybody else may take over. An ended lease is never renewed: the node comes back
 //! under a new incarnation.
 
 use std::time::{Duration, Instant};
@@ -62,15 +62,14 @@ impl HeartbeatActor {
         if self.leaving {
             return;
         }
-        let sent = Instant::now();
         match self.incarnation {
             Some(node_id) => {
                 let answer = self.lease_actor.send(Renew { node_id }).into_actor(self);
-                ctx.spawn(answer.map(move |answer, act, ctx| act.renewed(node_id, sent, answer, ctx)));
+                ctx.spawn(answer.map(move |answer, act, ctx| act.renewed(node_id, answer, ctx)));
             }
             None => {
                 let answer = self.lease_actor.send(Register).into_actor(self);
-                ctx.spawn(answer.map(move |answer, act, ctx| act.registered(sent, answer, ctx)));
+                ctx.spawn(answer.map(move |answer, act, ctx| act.registered(answer, ctx)));
             }
         }
     }
@@ -79,19 +78,24 @@ impl HeartbeatActor {
         ctx.run_later(wait, Self::beat);
     }
 
-    fn registered(&mut self, sent: Instant, answer: Answer<i64>, ctx: &mut Context<Self>) {
+    /// The next beat is due a third of the lease after the last one was asked, however late its answer came.
+    fn beat_after(&mut self, asked: Instant, ctx: &mut Context<Self>) {
+        self.trusted_until = asked + self.lease * 2 / 3;
+        self.beat_in((asked + self.lease / 3).saturating_duration_since(Instant::now()), ctx);
+    }
+
+    fn registered(&mut self, answer: Answer<(i64, Instant)>, ctx: &mut Context<Self>) {
         match answer {
-            Ok(Ok(node_id)) => {
+            Ok(Ok((node_id, asked))) => {
                 self.felt();
                 let Some(begun) = &self.begun else { return };
                 self.incarnation = Some(node_id);
-                self.trusted_until = sent + self.lease * 2 / 3;
                 let claimant = Claimant { node_id, strategy: begun.strategy, installation: begun.installation.clone() };
                 tracing::info!(node_id, "the node has a lease");
                 for recipient in &self.incarnated {
                     recipient.do_send(Incarnation { claimant: claimant.clone() });
                 }
-                self.beat_in(self.lease / 3, ctx);
+                self.beat_after(asked, ctx);
             }
             Ok(Err(error)) => {
                 tracing::warn!(%error, "the node could not register; it tries again");
@@ -101,17 +105,19 @@ impl HeartbeatActor {
         }
     }
 
-    fn renewed(&mut self, node_id: i64, sent: Instant, answer: Answer<bool>, ctx: &mut Context<Self>) {
+    fn renewed(&mut self, node_id: i64, answer: Answer<Option<Instant>>, ctx: &mut Context<Self>) {
         let current = self.incarnation == Some(node_id);
         match answer {
-            Ok(Ok(true)) => {
+            // Given up while the answer was on its way: handlers have been ended, there is no way back.
+            Ok(Ok(Some(_))) if !current => {
                 self.felt();
-                if current {
-                    self.trusted_until = sent + self.lease * 2 / 3;
-                }
-                self.beat_in(self.lease / 3, ctx);
+                self.beat(ctx);
             }
-            Ok(Ok(false)) => {
+            Ok(Ok(Some(asked))) => {
+                self.felt();
+                self.beat_after(asked, ctx);
+            }
+            Ok(Ok(None)) => {
                 self.felt();
                 if current {
                     self.lose("its lease had ended");

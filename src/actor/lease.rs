@@ -1,6 +1,6 @@
 //! The LeaseActor: one thread and one connection for the node's lease, so that no load can come before a heartbeat.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix::prelude::*;
 
@@ -27,20 +27,27 @@ impl Actor for LeaseActor {
 }
 
 impl Handler<Register> for LeaseActor {
-    type Result = Result<i64>;
+    type Result = Result<(i64, Instant)>;
 
     fn handle(&mut self, _: Register, _: &mut Self::Context) -> Self::Result {
         guard::catch("registering the node", || {
-            nodes::register(&mut *self.store.lease()?, &self.name, &self.roles, self.lease)
+            // Counted from here: a connection that is slow to open must not take from the lease.
+            let mut connection = self.store.lease()?;
+            let asked = Instant::now();
+            Ok((nodes::register(&mut connection, &self.name, &self.roles, self.lease)?, asked))
         })
     }
 }
 
 impl Handler<Renew> for LeaseActor {
-    type Result = Result<bool>;
+    type Result = Result<Option<Instant>>;
 
     fn handle(&mut self, message: Renew, _: &mut Self::Context) -> Self::Result {
-        guard::catch("renewing the lease", || nodes::renew(&mut *self.store.lease()?, message.node_id, self.lease))
+        guard::catch("renewing the lease", || {
+            let mut connection = self.store.lease()?;
+            let asked = Instant::now();
+            Ok(nodes::renew(&mut connection, message.node_id, self.lease)?.then_some(asked))
+        })
     }
 }
 

@@ -201,14 +201,15 @@ pub struct Activity {
     pub empty: u32,
 }
 
-/// To the LeaseActor: register a new incarnation.
+/// To the LeaseActor: register a new incarnation. Its id, and an instant at which the lease had not begun.
 #[derive(Message, Debug, Clone, Copy)]
-#[rtype(result = "Result<i64>")]
+#[rtype(result = "Result<(i64, Instant)>")]
 pub struct Register;
 
-/// To the LeaseActor: extend the lease of this incarnation. False: it has ended.
+/// To the LeaseActor: extend the lease of this incarnation. An instant before that was asked of the database; nothing
+/// if the lease has ended.
 #[derive(Message, Debug, Clone, Copy)]
-#[rtype(result = "Result<bool>")]
+#[rtype(result = "Result<Option<Instant>>")]
 pub struct Renew {
     /// The incarnation.
     pub node_id: i64,

@@ -42,6 +42,7 @@ pub struct CommandHandler {
     arguments: Vec<String>,
     /// Names of variables that the program must not see.
     hidden: Vec<OsString>,
+    grace_of_a_stop: Duration,
 }
 
 /// How a run came to its end.
@@ -66,7 +67,13 @@ impl CommandHandler {
             return Err(Error::usage("command: a program and its arguments cannot hold the character U+0000"));
         }
         let hidden = hidden.into_iter().map(Into::into).collect();
-        Ok(Self { program: program.clone(), arguments: arguments.to_vec(), hidden })
+        let arguments = arguments.to_vec();
+        Ok(Self { program: program.clone(), arguments, hidden, grace_of_a_stop: group::GRACE_OF_A_STOP })
+    }
+
+    /// The same handler, whose programs have at most this long from TERM to KILL when their call is stopped.
+    pub fn with_grace_of_a_stop(self, grace: Duration) -> Self {
+        Self { grace_of_a_stop: self.grace_of_a_stop.min(grace), ..self }
     }
 
     async fn run(&self, entry: &Entry, timeout: Option<Duration>, stop: &CancellationToken) -> Outcome {
@@ -80,6 +87,7 @@ impl CommandHandler {
             Err(error) => return Outcome::retry(self.not_started(&error)),
         };
         let spawn::Started { mut child, group, watch, output } = started;
+        let group = group.with_grace_of_a_stop(self.grace_of_a_stop);
         let talk = Talk::start(child.stdin.take(), input, output);
         let end = tokio::select! {
             biased;

@@ -15,8 +15,8 @@ use tokio_util::sync::CancellationToken;
 
 /// From TERM to KILL.
 const GRACE: Duration = Duration::from_secs(5);
-/// The same when the call is stopped: its claim is about to be another node's, or the node is about to exit.
-const GRACE_OF_A_STOP: Duration = Duration::from_millis(500);
+/// The same, at most, when the call is stopped: its claim is about to be another node's, or the node is about to exit.
+pub(super) const GRACE_OF_A_STOP: Duration = Duration::from_millis(500);
 /// For members that end by themselves right after the leader, such as the rest of a pipeline.
 const LINGER: Duration = Duration::from_millis(200);
 /// After KILL, for the kernel and whoever reaps what is not ours.
@@ -28,13 +28,20 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 pub(super) struct Group {
     id: Pid,
     over: bool,
+    grace_of_a_stop: Duration,
 }
 
 impl Group {
     /// The group that a child leads.
     pub(super) fn led_by(child: &Child) -> io::Result<Self> {
         let id = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        Ok(Self { id: id.ok_or_else(|| io::Error::other("it ended before it could be looked at"))?, over: false })
+        let id = id.ok_or_else(|| io::Error::other("it ended before it could be looked at"))?;
+        Ok(Self { id, over: false, grace_of_a_stop: GRACE_OF_A_STOP })
+    }
+
+    /// The same group, with less time from TERM to KILL when its call is stopped.
+    pub(super) fn with_grace_of_a_stop(self, grace: Duration) -> Self {
+        Self { grace_of_a_stop: grace, ..self }
     }
 
     /// Its number, which is that of its leader.
@@ -46,7 +53,7 @@ impl Group {
     pub(super) async fn end(mut self, leader: &mut Child, stop: &CancellationToken) {
         self.signal(Signal::TERM);
         let asked = Instant::now();
-        let patience = patience(stop);
+        let patience = patience(stop, self.grace_of_a_stop);
         tokio::pin!(patience);
         tokio::select! {
             _ = leader.wait() => {
@@ -91,7 +98,7 @@ impl Group {
                 look_closely = waited * 2;
             }
             if stop.is_cancelled() {
-                time = time.min(GRACE_OF_A_STOP);
+                time = time.min(self.grace_of_a_stop);
             }
             if waited >= time {
                 return false;
@@ -158,10 +165,10 @@ impl Stat {
     }
 }
 
-async fn patience(stop: &CancellationToken) {
+async fn patience(stop: &CancellationToken, grace_of_a_stop: Duration) {
     let hurry = async {
         stop.cancelled().await;
-        sleep(GRACE_OF_A_STOP).await;
+        sleep(grace_of_a_stop).await;
     };
     tokio::select! {
         () = sleep(GRACE) => {}
