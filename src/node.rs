@@ -76,8 +76,9 @@ impl Node {
         let executor = {
             let (database, statements, tally) = (database.clone(), statements.clone(), tally.clone());
             let hidden = config.secret_variables.iter().cloned().collect();
+            let lease = config.node.lease;
             ExecutorActor::start_in_arbiter(&executing.handle(), move |_| {
-                ExecutorActor::new(database, statements, tally, hidden)
+                ExecutorActor::new(database, statements, tally, hidden, lease)
             })
         };
         let scheduler = {
@@ -143,8 +144,8 @@ impl Node {
         let until = Instant::now() + drain;
         let patience = |at: Instant| at.saturating_duration_since(Instant::now()) + LAST_WRITES;
         // An actor that is gone has nothing to finish.
-        let _ = timeout(LAST_WRITES, self.heartbeat.send(Leave { stopped: false })).await;
-        let _ = timeout_at(until.into(), self.scheduler.send(StopClaiming)).await;
+        let told = timeout(LAST_WRITES, self.heartbeat.send(Leave { stopped: false }));
+        let _ = tokio::join!(timeout_at(until.into(), self.scheduler.send(StopClaiming)), told);
         let _ = timeout(patience(until), self.executor.send(Drain { until })).await;
         let _ = timeout(LAST_WRITES, self.duty.send(duty::Finish)).await;
         let _ = timeout(LAST_WRITES, self.heartbeat.send(Leave { stopped: true })).await;

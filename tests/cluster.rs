@@ -147,7 +147,31 @@ fn a_node_that_lives_keeps_its_claim_however_long_it_works(database: &TestDataba
     stop(&mut nodes);
 }
 
+/// Entries that share a transaction touch the same rows in any order: deadlocks come, and take nothing with them.
+fn effects_happen_once_where_transactions_meet_in_deadlocks(database: &TestDatabase) {
+    let entries = numbers(600, 6000);
+    migrate(database);
+    database.sql("CREATE TABLE counters (id INTEGER PRIMARY KEY, n INTEGER NOT NULL)");
+    database.sql("INSERT INTO counters (id, n) VALUES (0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (5, 0), (6, 0)");
+    for _ in 0..10 {
+        enqueue(database, "count", 0..entries / 10);
+    }
+    let tasks = "[tasks.count]\nsql = \"UPDATE counters SET n = n + 1 WHERE id = (:n * 5) % 7\"\n\
+                 transaction = true\nconcurrency = 4\nmax_attempts = 1";
+    let nodes: Vec<_> =
+        (0..2).map(|n| Node::start(&config(database, "", &format!("name = \"n{n}\""), tasks))).collect();
+    let mut nodes: Vec<_> = nodes.into_iter().map(Node::wait_ready).collect();
+    until_completed(database, "count", entries);
+    let counted = database.number("SELECT sum(n) FROM counters");
+    assert_eq!(counted, i64::try_from(entries).unwrap());
+    assert_eq!(database.number("SELECT count(*) FROM soloist_entries WHERE attempt <> 1"), 0);
+    let met = nodes.iter().filter(|node| node.log().to_lowercase().contains("deadlock")).count();
+    println!("{met} nodes met a deadlock");
+    stop(&mut nodes);
+}
+
 on_every_backend!(
+    effects_happen_once_where_transactions_meet_in_deadlocks,
     each_row_is_delivered_once_and_written_back,
     a_paused_node_comes_back_as_another_incarnation,
     a_node_that_lives_keeps_its_claim_however_long_it_works,

@@ -135,7 +135,9 @@ impl DatabaseActor {
         let fitting = TRANSACTION.as_micros() / self.pace.as_micros().max(1);
         let limit = usize::try_from(fitting).unwrap_or(TRANSACTION_MOST).clamp(1, TRANSACTION_MOST);
         let start = Instant::now();
-        let worked = statement_handler::work(&mut connection, claimant, plan, &due.priorities, limit)?;
+        let worked = statement_handler::work(&mut connection, claimant, plan, &due.priorities, limit);
+        // Two transactions that met in a deadlock may meet again: one entry at a time they do not.
+        let worked = worked.inspect_err(|_| self.pace = TRANSACTION)?;
         let entries = worked.samples.len();
         if let Ok(entries) = u32::try_from(entries)
             && entries > 0

@@ -55,6 +55,7 @@ pub struct ExecutorActor {
     tally: Tally,
     /// Environment variables that programs must not see.
     hidden: Vec<String>,
+    lease: Duration,
     client: Option<reqwest::Client>,
     tasks: HashMap<String, Rc<Working>>,
     node_id: i64,
@@ -85,6 +86,7 @@ impl ExecutorActor {
         statements: Addr<DatabaseActor>,
         tally: Tally,
         hidden: Vec<String>,
+        lease: Duration,
     ) -> Self {
         Self {
             acknowledger: Acknowledger::default(),
@@ -93,6 +95,7 @@ impl ExecutorActor {
             scheduler: None,
             tally,
             hidden,
+            lease,
             client: None,
             tasks: HashMap::new(),
             node_id: 0,

@@ -97,8 +97,9 @@ pub fn work(
             });
             settlements.push(settlement);
         }
-        settle::settle(connection, &context(plan, claimant.node_id), &settlements)?;
-        Ok(worked)
+        let settled = settle::settle(connection, &context(plan, claimant.node_id), &settlements)?;
+        // They are locked by this very transaction: if they are not ours, neither is what was done for them.
+        if settled.lost.is_empty() { Ok(worked) } else { Err(Error::conflict("the transaction lost its claims")) }
     })
 }
 

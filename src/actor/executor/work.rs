@@ -36,7 +36,10 @@ impl ExecutorActor {
     fn handler(&mut self, plan: &Arc<TaskPlan>) -> Result<Rc<dyn Handler>> {
         Ok(match &plan.config.handler {
             HandlerKind::Http(hook) => Rc::new(webhook::WebHookHandler::new(self.client()?, hook, plan.config.batch)?),
-            HandlerKind::Command(command) => Rc::new(CommandHandler::new(command, &self.hidden)?),
+            HandlerKind::Command(command) => {
+                // A sixth of the lease: its last third is what there is between giving up and being taken over.
+                Rc::new(CommandHandler::new(command, &self.hidden)?.with_grace_of_a_stop(self.lease / 6))
+            }
             HandlerKind::Sql(_) => Rc::new(StatementHandler { plan: plan.clone(), database: self.statements.clone() }),
             HandlerKind::Noop => Rc::new(NoopHandler),
             HandlerKind::Note(times) => Rc::new(NoteHandler(times.clone())),
