@@ -40,8 +40,9 @@ impl Group {
     }
 
     /// The same group, with less time from TERM to KILL when its call is stopped.
-    pub(super) fn with_grace_of_a_stop(self, grace: Duration) -> Self {
-        Self { grace_of_a_stop: grace, ..self }
+    pub(super) fn with_grace_of_a_stop(mut self, grace: Duration) -> Self {
+        self.grace_of_a_stop = grace;
+        self
     }
 
     /// Its number, which is that of its leader.
