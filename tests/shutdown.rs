@@ -7,7 +7,7 @@ mod lock;
 mod setting;
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use house::{Backend, Hook, Node, Signal, TestDatabase, on_every_backend, until};
 use lock::Lock;
@@ -160,13 +160,15 @@ fn a_node_that_cannot_renew_ends_its_handlers_first(database: &TestDatabase) {
     let place = directory();
     let place = place.path();
     let tasks = program("long", place, 60);
-    let mut node = Node::start(&config(database, "", "drain = \"0s\"\nlease = \"2s\"", &tasks)).wait_ready();
+    let mut node = Node::start(&config(database, "", "drain = \"0s\"\nlease = \"3s\"", &tasks)).wait_ready();
     enqueue(database, "long", 0..1);
     until_attempts(place, "long", 1);
     let first = "SELECT min(lease_until) FROM soloist_nodes";
     let lock = Lock::on_nodes(database);
     until(SOON, "its program is ended", || living(place, "long").is_empty());
-    let (at, until_then) = (clock(database), database.number(first));
+    // The servers of tests share this host's clock; to ask them for it takes too long to tell.
+    let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros();
+    let until_then = u128::try_from(database.number(first)).unwrap();
     assert!(at < until_then, "it ended {} ms after its lease", (at - until_then) / 1000);
     drop(lock);
     // The same process takes its own former entry over, as another incarnation.
@@ -210,7 +212,7 @@ fn a_statement_that_goes_on_holds_up_no_stop(database: &TestDatabase) {
         let told = Instant::now();
         assert_eq!(node.exit_code(), Some(0));
         let took = told.elapsed();
-        assert!(took < Duration::from_secs(8), "it stopped after {took:?}");
+        assert!(took < Duration::from_secs(7), "it stopped after {took:?}");
         println!("{task}: stopped after {took:?}, {}", states(database, &task));
         assert_eq!(database.number("SELECT count(*) FROM effects"), 0);
         if transaction || database.backend() != Backend::Sqlite {
