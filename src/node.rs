@@ -27,8 +27,8 @@ pub use open::{Migrate, Opened};
 /// The most threads that run SQL handlers, whatever concurrency their tasks add up to.
 const MOST_STATEMENTS: usize = 64;
 
-/// How long each of the last writes of a stop is waited for.
-const LAST_WRITES: Duration = Duration::from_secs(5);
+/// How long the last writes of a stop are waited for: what is handed back, and then the lease.
+const LAST_WRITES: Duration = Duration::from_secs(3);
 
 /// A running node. Dropping it does not stop it: the actors belong to the system.
 #[derive(Clone)]
@@ -142,13 +142,20 @@ impl Node {
     /// What cannot be written by then, since the database does not answer, is left to the end of the lease.
     pub async fn drain(&self, drain: Duration) {
         let until = Instant::now() + drain;
-        let patience = |at: Instant| at.saturating_duration_since(Instant::now()) + LAST_WRITES;
-        // An actor that is gone has nothing to finish.
-        let told = timeout(LAST_WRITES, self.heartbeat.send(Leave { stopped: false }));
-        let _ = tokio::join!(timeout_at(until.into(), self.scheduler.send(StopClaiming)), told);
-        let _ = timeout(patience(until), self.executor.send(Drain { until })).await;
-        let _ = timeout(LAST_WRITES, self.duty.send(duty::Finish)).await;
-        let _ = timeout(LAST_WRITES, self.heartbeat.send(Leave { stopped: true })).await;
+        let work = async {
+            // An actor that is gone has nothing to finish.
+            let _ = timeout_at(until.into(), self.scheduler.send(StopClaiming)).await;
+            let _ = timeout_at((until + LAST_WRITES).into(), self.executor.send(Drain { until })).await;
+        };
+        // Side by side: a database that does not answer must not hold up the end of what runs.
+        let _ = tokio::join!(work, timeout(drain + LAST_WRITES, self.heartbeat.send(Leave { stopped: false })));
+        let leave = async {
+            let _ = self.duty.send(duty::Finish).await;
+            let _ = self.heartbeat.send(Leave { stopped: true }).await;
+        };
+        if timeout(LAST_WRITES, leave).await.is_err() {
+            tracing::warn!("the database did not answer in time: the lease ends by itself");
+        }
     }
 
     /// Something may be due.

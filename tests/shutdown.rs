@@ -212,7 +212,7 @@ fn a_statement_that_goes_on_holds_up_no_stop(database: &TestDatabase) {
         let told = Instant::now();
         assert_eq!(node.exit_code(), Some(0));
         let took = told.elapsed();
-        assert!(took < Duration::from_secs(7), "it stopped after {took:?}");
+        assert!(took < Duration::from_secs(10), "it stopped after {took:?}");
         println!("{task}: stopped after {took:?}, {}", states(database, &task));
         assert_eq!(database.number("SELECT count(*) FROM effects"), 0);
         if transaction || database.backend() != Backend::Sqlite {

@@ -151,7 +151,8 @@ fn execute(connection: &mut Connection, plan: &TaskPlan, entry: &Entry) -> Resul
     });
     match result {
         Ok(()) => Ok(Ok(())),
-        Err(error) if connection.is_undone() => Err(error),
+        // Entries share a transaction because Soloist says so: a deadlock between two of those is no entry's fault.
+        Err(error) if connection.is_undone() || error.to_string().contains("deadlock") => Err(error),
         Err(_) if start.elapsed() >= patience => Ok(Err(Outcome::TimedOut { after: patience, output: None })),
         Err(error) => Ok(Err(Outcome::retry(error.to_string()))),
     }
