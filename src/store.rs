@@ -32,11 +32,14 @@ pub mod statement_handler;
 pub mod status;
 pub mod sweeps;
 pub mod tasks;
+#[cfg(feature = "sqlite")]
+mod turn;
 pub mod wake;
 
 use std::time::Duration;
 
 pub use connection::Connection;
+use pool::Queue;
 pub use pool::{Lent, Pool};
 use setup::Purpose;
 use statement::Statement;
@@ -74,14 +77,17 @@ impl Store {
             name,
         };
         let unbounded = Purpose { statement: None, lock: Duration::from_secs(10), silent: lease, name: "handler" };
+        // A renewal comes before all else, and waits as long as it can: whatever writes will end.
+        let renewal = if matches!(database.url, config::DatabaseUrl::Sqlite { .. }) { 5_000 } else { 2_000 };
+        let queue = Queue::default();
         Self {
             database: database.clone(),
             strategy: server::strategy(database.claim),
             // One more than the actors: duties run beside claims and results.
-            work: Pool::new(database, bounded("work", 30, 10_000), database.connections + 1),
-            lease: Pool::new(database, bounded("lease", 5, 2_000), 1),
-            read: Pool::new(database, bounded("read", 15, 5_000), 4),
-            handler: Pool::new(database, unbounded, sql_handlers.max(1)),
+            work: Pool::new(database, bounded("work", 30, 10_000), database.connections + 1, Some(&queue)),
+            lease: Pool::new(database, bounded("lease", 5, renewal), 1, None),
+            read: Pool::new(database, bounded("read", 15, 5_000), 4, Some(&queue)),
+            handler: Pool::new(database, unbounded, sql_handlers.max(1), Some(&queue)),
         }
     }
 

@@ -12,13 +12,17 @@ use super::plan::TaskPlan;
 use crate::error::{Error, Result};
 use crate::model::time::SECOND;
 use crate::store::claim::{self, ClaimRequest, Claimant, Due};
+use crate::store::dialect::Dialect;
 use crate::store::rescue::Rescued;
 use crate::store::settle::{Context, Settled};
 use crate::store::statement_handler::{self, Ran};
 use crate::store::{Lent, Store, holds, rescue, settle};
 
-/// How long one transaction of SQL handlers goes on taking entries: others wait for its locks, on SQLite for its turn.
+/// How long one transaction of SQL handlers goes on taking entries: others wait for its locks.
 const TRANSACTION: Duration = Duration::from_millis(50);
+
+/// The same on SQLite, where all that write wait for their turn.
+const TURN: Duration = Duration::from_millis(10);
 
 /// The most entries that one transaction of SQL handlers takes.
 const TRANSACTION_MOST: usize = 100;
@@ -132,7 +136,8 @@ impl DatabaseActor {
         if due.priorities.is_empty() {
             return Ok(batch);
         }
-        let fitting = TRANSACTION.as_micros() / self.pace.as_micros().max(1);
+        let span = if connection.dialect() == Dialect::Sqlite { TURN } else { TRANSACTION };
+        let fitting = span.as_micros() / self.pace.as_micros().max(1);
         let limit = usize::try_from(fitting).unwrap_or(TRANSACTION_MOST).clamp(1, TRANSACTION_MOST);
         let start = Instant::now();
         let worked = statement_handler::work(&mut connection, claimant, plan, &due.priorities, limit);

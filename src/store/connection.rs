@@ -6,6 +6,7 @@
 use std::time::{Duration, Instant};
 
 mod establish;
+mod row;
 
 use diesel::RunQueryDsl;
 #[cfg(feature = "sqlite")]
@@ -14,10 +15,13 @@ use diesel::connection::{SimpleConnection, TransactionManager};
 use diesel::deserialize::QueryableByName;
 
 pub(super) use establish::establish;
+pub use row::Row;
 
 use super::dialect::Dialect;
 use super::fault;
 use super::statement::Statement;
+#[cfg(feature = "sqlite")]
+use super::turn::Turn;
 use crate::error::{Error, Result};
 
 /// A connection to one of the backends.
@@ -45,37 +49,6 @@ macro_rules! on_backend {
     };
 }
 
-/// A row that can be read from every backend that is compiled in.
-pub trait Row: 'static + on_all::RowOnAll {}
-impl<T: 'static + on_all::RowOnAll> Row for T {}
-
-mod on_all {
-    use super::QueryableByName;
-
-    macro_rules! row_on_all {
-        ($(($feature:literal, $name:ident, $backend:ty)),*) => {
-            $(
-                #[cfg(feature = $feature)]
-                pub trait $name: QueryableByName<$backend> {}
-                #[cfg(feature = $feature)]
-                impl<T: QueryableByName<$backend>> $name for T {}
-                #[cfg(not(feature = $feature))]
-                pub trait $name {}
-                #[cfg(not(feature = $feature))]
-                impl<T> $name for T {}
-            )*
-        };
-    }
-    row_on_all!(
-        ("sqlite", OnSqlite, diesel::sqlite::Sqlite),
-        ("postgres", OnPostgres, diesel::pg::Pg),
-        ("mysql", OnMysql, diesel::mysql::Mysql)
-    );
-
-    pub trait RowOnAll: OnSqlite + OnPostgres + OnMysql {}
-    impl<T: OnSqlite + OnPostgres + OnMysql> RowOnAll for T {}
-}
-
 /// One connection; not to be shared between threads at once.
 pub struct Connection {
     raw: Raw,
@@ -88,6 +61,9 @@ pub struct Connection {
     /// Ends statements that take too long, where only another connection can.
     #[cfg(feature = "mysql")]
     killer: Option<super::mysql_connection::Killer>,
+    /// How it waits for SQLite's lock.
+    #[cfg(feature = "sqlite")]
+    turn: Turn,
 }
 
 /// How long PostgreSQL may keep the plans of prepared statements. A plan that was made while the table was all but
@@ -96,7 +72,7 @@ pub struct Connection {
 const PLANS: Duration = Duration::from_secs(1);
 
 impl Connection {
-    pub(super) fn new(raw: Raw, dialect: Dialect) -> Self {
+    pub(super) fn new(raw: Raw, dialect: Dialect, #[cfg(feature = "sqlite")] turn: Turn) -> Self {
         Self {
             raw,
             dialect,
@@ -105,6 +81,8 @@ impl Connection {
             forgotten: Instant::now(),
             #[cfg(feature = "mysql")]
             killer: None,
+            #[cfg(feature = "sqlite")]
+            turn,
         }
     }
 
@@ -142,14 +120,24 @@ impl Connection {
     /// Runs a statement; the number of rows that it changed (or matched, in an `UPDATE`).
     pub fn execute(&mut self, statement: Statement) -> Result<usize> {
         self.prepare(&statement)?;
-        let result = on_backend!(&mut self.raw, c => statement.execute(c));
+        let result = match &mut self.raw {
+            #[cfg(feature = "sqlite")]
+            Raw::Sqlite(c) => self.turn.write(|| (&statement).execute(c)),
+            #[allow(unreachable_patterns)]
+            raw => on_backend!(raw, c => statement.execute(c)),
+        };
         self.check(result)
     }
 
     /// Runs a statement and reads its rows.
     pub fn load<R: Row>(&mut self, statement: Statement) -> Result<Vec<R>> {
         self.prepare(&statement)?;
-        let result = on_backend!(&mut self.raw, c => statement.load::<R>(c));
+        let result = match &mut self.raw {
+            #[cfg(feature = "sqlite")]
+            Raw::Sqlite(c) => self.turn.patiently(|| (&statement).load::<R>(c)),
+            #[allow(unreachable_patterns)]
+            raw => on_backend!(raw, c => statement.load::<R>(c)),
+        };
         self.check(result)
     }
 
@@ -184,7 +172,12 @@ impl Connection {
 
     /// Runs several statements without binds.
     pub fn batch(&mut self, sql: &str) -> Result<()> {
-        let result = on_backend!(&mut self.raw, c => c.batch_execute(sql));
+        let result = match &mut self.raw {
+            #[cfg(feature = "sqlite")]
+            Raw::Sqlite(c) => self.turn.patiently(|| c.batch_execute(sql)),
+            #[allow(unreachable_patterns)]
+            raw => on_backend!(raw, c => c.batch_execute(sql)),
+        };
         self.check(result)
     }
 
@@ -230,10 +223,9 @@ impl Connection {
     pub fn begin(&mut self) -> Result<()> {
         let result = match &mut self.raw {
             #[cfg(feature = "sqlite")]
-            Raw::Sqlite(c) => match AnsiTransactionManager::begin_transaction_sql(c, "BEGIN IMMEDIATE") {
-                Err(diesel::result::Error::AlreadyInTransaction) => AnsiTransactionManager::begin_transaction(c),
-                result => result,
-            },
+            Raw::Sqlite(c) if self.turn.is_open() => self.turn.begin(|| AnsiTransactionManager::begin_transaction(c)),
+            #[cfg(feature = "sqlite")]
+            Raw::Sqlite(c) => self.turn.begin(|| AnsiTransactionManager::begin_transaction_sql(c, "BEGIN IMMEDIATE")),
             #[allow(unreachable_patterns)]
             raw => on_backend!(raw, c => AnsiOrAsync::begin(c)),
         };
@@ -243,8 +235,9 @@ impl Connection {
     /// Commits the innermost transaction or savepoint.
     pub fn commit(&mut self) -> Result<()> {
         let result = on_backend!(&mut self.raw, c => AnsiOrAsync::commit(c));
-        if result.is_err() {
-            self.rollback();
+        match result {
+            Ok(()) => self.ended(),
+            Err(_) => self.rollback(),
         }
         self.check(result)
     }
@@ -256,6 +249,12 @@ impl Connection {
         if result.is_err() {
             self.broken = true;
         }
+        self.ended();
+    }
+
+    fn ended(&mut self) {
+        #[cfg(feature = "sqlite")]
+        self.turn.ended();
     }
 
     fn check<T>(&mut self, result: diesel::QueryResult<T>) -> Result<T> {

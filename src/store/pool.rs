@@ -6,6 +6,8 @@ use std::time::Duration;
 use super::connection::{self, Connection};
 use super::dialect::Dialect;
 use super::setup::{self, Purpose};
+#[cfg(feature = "sqlite")]
+use super::turn::{Gate, Turn};
 use crate::config::{Database, DatabaseUrl};
 use crate::error::{Error, Result};
 
@@ -16,6 +18,9 @@ const CHECKOUT: Duration = Duration::from_secs(5);
 pub struct Manager {
     database: Database,
     purpose: Purpose,
+    /// Where connections that write wait for their turn on SQLite; none for the lease's.
+    #[cfg(feature = "sqlite")]
+    gate: Option<Arc<Gate>>,
     /// Why the last attempt to connect failed: r2d2 itself says only that it waited in vain.
     last_error: Arc<Mutex<Option<Error>>>,
 }
@@ -28,7 +33,12 @@ impl Manager {
             DatabaseUrl::Postgres(_) => Dialect::Postgres,
             DatabaseUrl::Mysql(_) => Dialect::Mysql,
         };
-        let mut connection = Connection::new(raw, dialect);
+        let mut connection = Connection::new(
+            raw,
+            dialect,
+            #[cfg(feature = "sqlite")]
+            Turn::new(self.gate.clone(), self.purpose.lock),
+        );
         setup::apply(&mut connection, &self.database, &self.purpose)?;
         #[cfg(feature = "mysql")]
         if let (DatabaseUrl::Mysql(url), None) = (&self.database.url, self.purpose.statement) {
@@ -72,14 +82,25 @@ pub struct Pool {
     last_error: Arc<Mutex<Option<Error>>>,
 }
 
+/// Where the connections of several pools wait for their turn, on a database with one writer.
+#[derive(Default)]
+pub(super) struct Queue(#[cfg(feature = "sqlite")] Arc<Gate>);
+
 /// A connection lent by a [`Pool`].
 pub type Lent = r2d2::PooledConnection<Manager>;
 
 impl Pool {
     /// A pool of at most `size` connections.
-    pub fn new(database: &Database, purpose: Purpose, size: usize) -> Self {
+    pub(super) fn new(database: &Database, purpose: Purpose, size: usize, queue: Option<&Queue>) -> Self {
         let last_error = Arc::new(Mutex::new(None));
-        let manager = Manager { database: database.clone(), purpose, last_error: last_error.clone() };
+        let _ = queue; // only SQLite's writers queue
+        let manager = Manager {
+            database: database.clone(),
+            purpose,
+            #[cfg(feature = "sqlite")]
+            gate: queue.map(|queue| queue.0.clone()),
+            last_error: last_error.clone(),
+        };
         let inner = r2d2::Pool::builder()
             .max_size(u32::try_from(size.max(1)).unwrap_or(u32::MAX))
             .min_idle(Some(0))

@@ -44,11 +44,12 @@ fn sqlite(connection: &mut Connection, database: &Database, purpose: &Purpose) -
         Synchronous::Full => "FULL",
         Synchronous::Normal => "NORMAL",
     };
-    // The busy time-out first: turning the journal to WAL may itself have to wait. The limit keeps the journal's file
-    // from staying as large as it once grew.
+    // The busy time-out first: turning the journal to WAL may itself have to wait. It is taken back at the end, since
+    // `turn` does the waiting. The limit keeps the journal's file from staying as large as it once grew.
     connection.batch(&format!(
         "PRAGMA busy_timeout = {}; PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; \
-         PRAGMA journal_size_limit = 67108864; PRAGMA foreign_keys = ON; PRAGMA cache_size = -16000;",
+         PRAGMA journal_size_limit = 67108864; PRAGMA foreign_keys = ON; PRAGMA cache_size = -16000; \
+         PRAGMA busy_timeout = 0;",
         purpose.lock.as_millis()
     ))
 }

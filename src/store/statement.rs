@@ -133,6 +133,7 @@ impl Query for Statement {
 }
 
 impl<C> diesel::RunQueryDsl<C> for Statement {}
+impl<C> diesel::RunQueryDsl<C> for &Statement {}
 
 /// What differs between backends in binding: only PostgreSQL has arrays.
 #[allow(clippy::ptr_arg)] // diesel binds a reference to a sized value
