@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use house::{TestDatabase, numbers, on_every_backend, soloist, until};
+use house::{Backend, TestDatabase, numbers, on_every_backend, soloist, until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -64,7 +64,7 @@ fn each_row_is_worked_once_though_nodes_are_killed(database: &TestDatabase) {
     let told = json(&output);
     assert_eq!((&told["calls"], &told["doubled"], &told["lost"]), (&rows.into(), &0.into(), &0.into()), "{told}");
     assert_eq!((&told["exactly_once"], &told["nodes"]), (&true.into(), &3.into()), "{told}");
-    assert!(told["kills"].as_i64().unwrap() >= 3, "{told}");
+    assert!(told["kills"].as_i64().unwrap() >= 1, "{told}");
     assert!(database.try_sql("SELECT count(*) FROM soloist_nodes").is_err(), "its tables are gone");
 }
 
@@ -83,8 +83,16 @@ fn an_installation_that_was_there_stays(database: &TestDatabase) {
     let run = |arguments: &[&str]| soloist().args(arguments).env("DATABASE_URL", &url).output().unwrap();
     assert!(run(&["migrate"]).status.success());
     assert!(run(&["enqueue", "mail", "--key", "7"]).status.success());
+    let trigger = "SELECT count(*) FROM pg_trigger WHERE tgname = 'soloist_wake'";
+    if database.backend() == Backend::Postgres {
+        // As wake = "poll" has it.
+        database.sql("DROP TRIGGER IF EXISTS soloist_wake ON soloist_entries");
+    }
     let output = on(database, &["--entries", "50", "--nodes", "2"], |_| {});
     assert_eq!(output.status.code(), Some(0), "{output:?}");
+    if database.backend() == Backend::Postgres {
+        assert_eq!(database.number(trigger), 0, "the trigger that was taken away stays away");
+    }
     assert_eq!(database.value("SELECT task FROM soloist_entries").as_deref(), Some("mail"));
     for table in ["soloist_nodes", "soloist_sweeps", "soloist_minutes", "soloist_tasks", "soloist_declarations"] {
         assert_eq!(database.number(&format!("SELECT count(*) FROM {table}")), 0, "{table}");

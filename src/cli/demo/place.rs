@@ -9,7 +9,7 @@ use crate::config::{Database, DatabaseUrl, Synchronous};
 use crate::error::{Error, Result};
 use crate::store::demo::{self, Names};
 use crate::store::migrate::{self, Schema};
-use crate::store::{Connection, Store};
+use crate::store::{Connection, Store, wake};
 
 /// What all nodes are told. A short lease, so that what a killed node held is taken over while people look; the
 /// transaction is off, so that entries are seen to be claimed, leased and rescued.
@@ -17,6 +17,7 @@ const CONFIG: &str = r#"# The nodes of a demo. Values in ${…} come from the en
 [database]
 url = {url}
 connections = 2
+wake = "{wake}"
 synchronous = "normal"   # SQLite: survives kill -9, not a power cut
 
 [node]
@@ -58,6 +59,8 @@ pub(super) struct Place {
     made_file: Option<PathBuf>,
     /// True if Soloist's tables were not there before.
     made_schema: bool,
+    /// How nodes learn of entries: an installation that goes without the trigger is left so.
+    wake: &'static str,
     kept: bool,
 }
 
@@ -101,6 +104,7 @@ impl Place {
             own,
             made_file,
             made_schema: false,
+            wake: "notify",
             kept: false,
         };
         place.fill(rows)?;
@@ -111,7 +115,11 @@ impl Place {
         self.store.server()?;
         let mut connection = self.store.work()?;
         match migrate::schema(&mut connection)? {
-            Schema::Current => {}
+            Schema::Current => {
+                let wakes =
+                    !matches!(self.store.database.url, DatabaseUrl::Postgres(_)) || wake::is_set(&mut connection)?;
+                self.wake = if wakes { "notify" } else { "poll" };
+            }
             Schema::Old => {
                 self.made_schema = migrate::status(&mut connection)?.iter().all(|step| !step.applied);
                 migrate::up(&mut connection)?;
@@ -135,6 +143,7 @@ impl Place {
         let url = if self.own { quoted(&self.url) } else { "\"${SOLOIST_DEMO_URL}\"".to_owned() };
         let text = CONFIG
             .replace("{url}", &url)
+            .replace("{wake}", self.wake)
             .replace("{task}", &self.names.task)
             .replace("{orders}", &self.names.orders)
             .replace("{handler}", &quoted(&self.names.handler()));
