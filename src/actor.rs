@@ -21,7 +21,6 @@ pub mod guard;
 pub mod heartbeat;
 pub mod lease;
 pub mod message;
-pub mod plan;
 pub mod scheduler;
 pub mod tally;
 
@@ -30,5 +29,4 @@ pub use duty::DutyActor;
 pub use executor::ExecutorActor;
 pub use heartbeat::HeartbeatActor;
 pub use lease::LeaseActor;
-pub use plan::TaskPlan;
 pub use scheduler::SchedulerActor;

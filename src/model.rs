@@ -6,6 +6,8 @@ pub mod entry;
 pub mod new_entry;
 pub mod outcome;
 pub mod policy;
+pub mod start_times;
+pub mod sums;
 pub mod time;
 
 pub use entry::{Entry, State};

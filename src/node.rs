@@ -17,10 +17,11 @@ use crate::actor::database::{DatabaseActor, Pool};
 use crate::actor::executor::ReportTo;
 use crate::actor::message::{Begin, Configure, Drain, Leave, StopClaiming, Wake};
 use crate::actor::tally::Tally;
-use crate::actor::{DutyActor, ExecutorActor, HeartbeatActor, LeaseActor, SchedulerActor, TaskPlan, duty, scheduler};
+use crate::actor::{DutyActor, ExecutorActor, HeartbeatActor, LeaseActor, SchedulerActor, duty, scheduler};
 use crate::config::{self, Config, DatabaseUrl, HandlerKind, NodeRole};
 use crate::error::Result;
 use crate::store::Store;
+use crate::store::plan::TaskPlan;
 
 pub use open::{Migrate, Opened};
 

@@ -10,11 +10,11 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::actor::TaskPlan;
 use crate::config::{Config, NodeRole, Token};
 use crate::error::{Error, Result};
 use crate::http::{self, ApiState, Readiness, Tokens, token_file};
 use crate::node::{Migrate, Node};
+use crate::store::plan::TaskPlan;
 use crate::{handler, store};
 
 /// The tasks of this node, as handlers of the API see them; replaced when they change.

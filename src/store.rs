@@ -19,6 +19,7 @@ mod mysql_connection;
 pub mod node_list;
 pub mod nodes;
 pub mod outside;
+pub mod plan;
 mod pool;
 pub mod prune;
 pub mod rescue;

@@ -89,3 +89,29 @@ fn no_machine_and_no_registry_is_named() {
     }
     must_be_empty("no path of one machine and no package registry is named", &found);
 }
+
+#[test]
+fn layers_look_down_only() {
+    // From the lowest up; each may name itself and what stands before it.
+    const LAYERS: [&[&str]; 5] = [
+        &["model"],
+        &["config"],
+        &["store"],
+        &["handler", "actor"],
+        &["node", "http", "serve", "work", "cli"],
+    ];
+    let mut found = Vec::new();
+    for (height, layer) in LAYERS.iter().enumerate() {
+        let above: Vec<_> = LAYERS[height + 1..].iter().flat_map(|names| names.iter()).collect();
+        for (name, text) in sources() {
+            let of_layer =
+                layer.iter().any(|part| name == format!("src/{part}.rs") || name.starts_with(&format!("src/{part}/")));
+            for upper in above.iter().filter(|_| of_layer) {
+                if text.contains(&format!("crate::{upper}::")) {
+                    found.push(format!("{name} names crate::{upper}"));
+                }
+            }
+        }
+    }
+    must_be_empty("a layer names only those below it", &found);
+}

@@ -8,11 +8,11 @@ use actix::prelude::*;
 
 use super::guard;
 use super::message::{Batch, Claim, Perform, ProcessBatch, Rescue, RunStatement, Settle, Work};
-use super::plan::TaskPlan;
 use crate::error::{Error, Result};
 use crate::model::time::SECOND;
 use crate::store::claim::{self, ClaimRequest, Claimant, Due};
 use crate::store::dialect::Dialect;
+use crate::store::plan::TaskPlan;
 use crate::store::rescue::Rescued;
 use crate::store::settle::{Context, Settled};
 use crate::store::statement_handler::{self, Ran};

@@ -19,11 +19,11 @@ use tokio::sync::oneshot;
 use super::database::DatabaseActor;
 use super::executor::ExecutorActor;
 use super::message::{Configure, Incarnation, LeaseLost, Perform};
-use super::plan::TaskPlan;
 use super::scheduler::SchedulerActor;
 use super::tally::Tally;
 use crate::error::{Error, Result};
 use crate::store::Connection;
+use crate::store::plan::TaskPlan;
 
 /// What duties need of the node around them.
 #[derive(Clone)]

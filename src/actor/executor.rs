@@ -5,7 +5,6 @@
 
 mod acknowledge;
 mod handlers;
-pub mod verdict;
 mod work;
 
 use std::collections::HashMap;
@@ -23,13 +22,15 @@ use self::acknowledge::Acknowledger;
 use super::database::DatabaseActor;
 use super::guard;
 use super::message::{Finished, Recorded};
-use super::plan::TaskPlan;
 use super::scheduler::SchedulerActor;
-use super::tally::{Sample, Tally};
+use super::tally::Tally;
 use crate::config::Timeout;
 use crate::handler::{Call, Handler as TaskHandler};
+use crate::model::sums::Sample;
 use crate::model::time::micros;
 use crate::model::{Entry, Outcome};
+use crate::store::plan::TaskPlan;
+use crate::store::settle::judge::judge;
 
 /// A claim that is being worked.
 struct Open {
@@ -152,7 +153,7 @@ impl ExecutorActor {
             open.ended = true;
             let probe = open.probe;
             let working = open.task.clone();
-            let verdict = verdict::settlement(&working.plan, &entry, outcome);
+            let verdict = judge(&working.plan, &entry, outcome);
             samples.push(Sample {
                 started_at: entry.started_at,
                 wait: entry.started_at.saturating_sub(entry.run_at),

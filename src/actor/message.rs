@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use actix::prelude::*;
 
-use super::plan::TaskPlan;
-use super::tally::Sample;
 use crate::error::{Error, Result};
 use crate::model::Entry;
+use crate::model::sums::Sample;
 use crate::store::claim::{ClaimRequest, Claimant};
+use crate::store::plan::TaskPlan;
 use crate::store::rescue::Rescued;
 use crate::store::server::Strategy;
 use crate::store::settle::{Settled, Settlement};

@@ -17,10 +17,10 @@ use self::budget::Slots;
 use super::database::DatabaseActor;
 use super::executor::ExecutorActor;
 use super::message::{Batch, Execute, ProcessBatch, Work};
-use super::plan::TaskPlan;
 use super::tally::Tally;
 use crate::error::{Error, Result};
 use crate::store::claim::Claimant;
+use crate::store::plan::TaskPlan;
 
 /// The most entries that one claim takes: more make a claim slow for others and gain nothing (docs/architecture).
 pub const BATCH: usize = 1000;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::{Secret, Source};
-use crate::handler::note::StartTimes;
+use crate::model::start_times::StartTimes;
 use crate::model::{Backoff, Delivery, Retention};
 
 /// `[tasks.NAME]`

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::actor::TaskPlan;
 use crate::config::{self, Config, DatabaseUrl};
 use crate::error::{Error, Result};
 use crate::store::migrate::{self, Schema};
+use crate::store::plan::TaskPlan;
 use crate::store::server::Server;
 use crate::store::source::TableSource;
 use crate::store::{Store, entries, wake};

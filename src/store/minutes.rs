@@ -5,8 +5,8 @@ use serde_json::json;
 use super::connection::Connection;
 use super::dialect::ColumnKind;
 use super::statement::Statement;
-use crate::actor::tally::Sums;
 use crate::error::Result;
+use crate::model::sums::Sums;
 use crate::model::time::Micros;
 
 /// Writes a process's totals of these minutes over what it wrote of them before.

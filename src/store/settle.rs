@@ -3,6 +3,7 @@
 //! Every write here is fenced: it takes effect only while `claim` and `state = 'running'` stand, in one statement or
 //! one transaction with the write. What is no longer ours is left alone and told to the caller.
 
+pub mod judge;
 mod mark;
 mod verdict;
 mod write;

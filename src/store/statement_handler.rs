@@ -10,14 +10,15 @@ use serde_json::Value;
 use super::claim::{self, Claimant};
 use super::connection::Connection;
 use super::dialect::Dialect;
+use super::plan::TaskPlan;
+use super::settle::judge::judge;
 use super::settle::{self, Context, Settlement, Verdict};
 use super::source::TableSource;
 use super::source::placeholders::{self, Piece};
 use super::statement::{Bind, Statement};
-use crate::actor::plan::TaskPlan;
-use crate::actor::tally::{End, Sample};
 use crate::config::{HandlerKind, Timeout};
 use crate::error::{Error, Result};
+use crate::model::sums::{End, Sample};
 use crate::model::{Entry, Outcome};
 
 /// What became of one claimed entry.
@@ -83,7 +84,7 @@ pub fn work(
             let start = Instant::now();
             let settlement = match execute(connection, plan, entry)? {
                 Ok(()) => completed(plan, entry),
-                Err(outcome) => crate::actor::executor::verdict::settlement(plan, entry, outcome).settlement,
+                Err(outcome) => judge(plan, entry, outcome).settlement,
             };
             worked.samples.push(Sample {
                 started_at: entry.started_at,
@@ -113,7 +114,7 @@ fn context(plan: &TaskPlan, node_id: i64) -> Context<'_> {
 }
 
 fn completed(plan: &TaskPlan, entry: &Entry) -> Settlement {
-    crate::actor::executor::verdict::settlement(plan, entry, Outcome::completed()).settlement
+    judge(plan, entry, Outcome::completed()).settlement
 }
 
 /// Tells the server how long the statements of this transaction may take.

@@ -7,8 +7,8 @@ use actix::prelude::*;
 
 use super::{DutyActor, Look, gone};
 use crate::actor::message::{Perform, Wake};
-use crate::actor::plan::TaskPlan;
 use crate::error::Result;
+use crate::store::plan::TaskPlan;
 use crate::store::sweeps::{self, Step};
 use crate::store::{Connection, source::TableSource};
 

@@ -8,10 +8,10 @@ use std::time::Duration;
 use actix::prelude::*;
 
 use super::ExecutorActor;
-use super::verdict::Judged;
 use crate::actor::message::Settle;
-use crate::actor::plan::TaskPlan;
 use crate::error::Result;
+use crate::store::plan::TaskPlan;
+use crate::store::settle::judge::Judged;
 use crate::store::settle::{Settled, Settlement, Verdict};
 
 /// How long results are collected.

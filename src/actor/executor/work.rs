@@ -11,11 +11,11 @@ use futures_util::future::LocalBoxFuture;
 use super::{ExecutorActor, Working};
 use crate::actor::database::DatabaseActor;
 use crate::actor::message::RunStatement;
-use crate::actor::plan::TaskPlan;
 use crate::config::HandlerKind;
 use crate::error::{Error, Result};
 use crate::handler::{Call, Handler, command::CommandHandler, note::NoteHandler, webhook};
 use crate::model::Outcome;
+use crate::store::plan::TaskPlan;
 use crate::store::statement_handler::Ran;
 
 impl ExecutorActor {

@@ -12,7 +12,7 @@ use super::ground::{Ground, blocking};
 use crate::cli::ask::Asked;
 use crate::config::{self, Config, HandlerKind, NodeRole, WebHook};
 use crate::error::{Error, Result};
-use crate::handler::note::StartTimes;
+use crate::model::start_times::StartTimes;
 use crate::node::{Migrate, Node};
 use crate::store::bench;
 

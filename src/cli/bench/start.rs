@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use super::ground::{Ground, blocking};
 use super::nodes::BenchNode;
 use crate::error::{Error, Result};
-use crate::handler::note::StartTimes;
 use crate::model::NewEntry;
+use crate::model::start_times::StartTimes;
 use crate::store::entries;
 
 /// Entries before the first that is measured: connections are opened, statements prepared.

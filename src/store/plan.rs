@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use super::claim::ClaimRequest;
+use super::server::Strategy;
+use super::source::TableSource;
+use super::tasks::declared::DeclaredTask;
 use crate::config::{self, Dedupe, HandlerKind};
 use crate::model::{Delivery, Keep};
-use crate::store::claim::ClaimRequest;
-use crate::store::server::Strategy;
-use crate::store::source::TableSource;
-use crate::store::tasks::declared::DeclaredTask;
 
 /// One task as this node works it.
 #[derive(Clone)]

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::actor::plan::TaskPlan;
-use crate::actor::tally::End;
+use super::{Settlement, Verdict};
+use crate::model::sums::End;
 use crate::model::{Entry, Outcome};
-use crate::store::settle::{Settlement, Verdict};
+use crate::store::plan::TaskPlan;
 
 /// What one outcome means.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct Judged {
 }
 
 /// Applies the policies of the entry's task to what became of its attempt.
-pub fn settlement(plan: &TaskPlan, entry: &Entry, outcome: Outcome) -> Judged {
+pub fn judge(plan: &TaskPlan, entry: &Entry, outcome: Outcome) -> Judged {
     let mut hold = None;
     let mut recorded = false;
     let verdict = match outcome {
