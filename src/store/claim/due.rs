@@ -5,6 +5,7 @@ use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 
 use crate::error::Result;
 use crate::store::connection::Connection;
+use crate::store::dialect::Dialect;
 use crate::store::statement::Statement;
 
 /// What is due, and what is due next, of each of the tasks.
@@ -40,10 +41,12 @@ struct DueRow {
 pub fn due(connection: &mut Connection, tasks: &[&str]) -> Result<Vec<Due>> {
     let dialect = connection.dialect();
     let levels: Vec<_> = (-9..=9).map(|level| format!("SELECT {level} AS priority")).collect();
+    // Left to itself MariaDB scans the whole of the index for the order, once a level: seconds where a probe takes none.
+    let index = if dialect == Dialect::Mysql { " FORCE INDEX (soloist_entries_claim)" } else { "" };
     let sql = dialect.sql(&format!(
         "SELECT t.value AS task, p.priority, s.paused_since, \
          CASE WHEN s.held_since IS NOT NULL THEN s.next_probe_at - {{now}} END AS probe_in, \
-         (SELECT e.run_at FROM soloist_entries e WHERE e.task = t.value AND e.state = 'pending' \
+         (SELECT e.run_at FROM soloist_entries e{index} WHERE e.task = t.value AND e.state = 'pending' \
          AND e.priority = p.priority ORDER BY e.run_at, e.id LIMIT 1) - {{now}} AS run_in \
          FROM {} CROSS JOIN ({}) AS p LEFT JOIN soloist_tasks s ON s.name = t.value",
         dialect.rows_of_texts("t"),
