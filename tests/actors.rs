@@ -19,6 +19,7 @@ struct Running {
 
 impl Running {
     async fn start() -> Self {
+        soloist::telemetry::init();
         let database = TestDatabase::new(Backend::Sqlite).unwrap();
         database.sql("CREATE TABLE effects (entry BIGINT)");
         let mut config = Config::default();
@@ -34,8 +35,9 @@ impl Running {
         Self { node, database }
     }
 
-    fn insert(&self, task: &str) {
-        self.database.sql(&format!("INSERT INTO soloist_entries (task, payload) VALUES ('{task}', '{{}}')"));
+    fn insert(&self, task: &str, entries: usize) {
+        let rows = vec![format!("('{task}', '{{}}')"); entries].join(", ");
+        self.database.sql(&format!("INSERT INTO soloist_entries (task, payload) VALUES {rows}"));
     }
 
     fn count(&self, state: &str) -> i64 {
@@ -57,8 +59,8 @@ async fn the_registry_holds_the_running_scheduler() {
     let running = Running::start().await;
     let scheduler = SchedulerActor::from_registry();
     assert!(scheduler == running.node.scheduler);
-    running.insert("noop");
-    running.insert("sql");
+    running.insert("noop", 1);
+    running.insert("sql", 1);
     scheduler.do_send(Wake);
     running.until_completed(2).await;
     let activity = scheduler.send(Observe).await.unwrap();
@@ -69,14 +71,14 @@ async fn the_registry_holds_the_running_scheduler() {
 #[actix::test]
 async fn a_scheduler_that_was_told_to_stop_claims_nothing() {
     let running = Running::start().await;
-    running.insert("noop");
+    running.insert("noop", 1);
     running.until_completed(1).await;
     let scheduler = SchedulerActor::from_registry();
     scheduler.send(StopClaiming).await.unwrap();
     let before = scheduler.send(Observe).await.unwrap();
     assert_eq!(before.claiming, 0);
-    running.insert("noop");
-    running.insert("sql");
+    running.insert("noop", 1);
+    running.insert("sql", 1);
     for _ in 0..20 {
         scheduler.send(Wake).await.unwrap();
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -100,16 +102,14 @@ async fn a_panic_ends_no_database_actor() {
         let fine = Perform { what: "a trial", work: Box::new(|connection| connection.transaction(|_| Ok(true))) };
         assert!(database.send(fine).await.unwrap().unwrap());
     }
-    running.insert("noop");
+    running.insert("noop", 1);
     running.until_completed(1).await;
 }
 
 #[actix::test]
 async fn a_node_drains_by_message() {
     let running = Running::start().await;
-    for _ in 0..50 {
-        running.insert("noop");
-    }
+    running.insert("noop", 5000);
     running.node.wake();
     running.node.drain(Duration::from_secs(5)).await;
     assert_eq!(running.count("running"), 0);
@@ -123,15 +123,14 @@ async fn a_restarted_scheduler_goes_on() {
     let running = Running::start().await;
     let scheduler = SchedulerActor::from_registry();
     for round in 0..5 {
-        for _ in 0..20 {
-            running.insert("noop");
-            running.insert("sql");
+        for task in ["noop", "sql"] {
+            running.insert(task, 200);
             scheduler.do_send(Wake);
         }
         scheduler.do_send(Restart);
         // Claims whose answers were lost with the restart are found and handed back, by and by.
-        running.until_completed(40 * (round + 1)).await;
+        running.until_completed(400 * (round + 1)).await;
     }
     assert!(scheduler.connected() && scheduler == SchedulerActor::from_registry());
-    assert_eq!(running.database.number("SELECT count(*) FROM effects"), 100);
+    assert_eq!(running.database.number("SELECT count(*) FROM effects"), 1000);
 }
