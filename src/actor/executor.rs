@@ -81,7 +81,7 @@ struct Ended {
 pub struct ReportTo(pub Addr<SchedulerActor>);
 
 impl ExecutorActor {
-    /// An executor that waits for [`Configure`].
+    /// An executor that waits to be told its tasks.
     pub fn new(
         database: Addr<DatabaseActor>,
         statements: Addr<DatabaseActor>,

@@ -74,7 +74,7 @@ pub struct SchedulerActor {
 }
 
 impl SchedulerActor {
-    /// A scheduler that waits for [`Configure`] and [`Incarnation`].
+    /// A scheduler that waits to be told its tasks and the lease under which it claims.
     pub fn new(wiring: Wiring) -> Self {
         Self { wiring: Some(wiring), ..Self::default() }
     }

@@ -173,7 +173,7 @@ pub fn array(dialect: Dialect, texts: &[String]) -> String {
     }
 }
 
-/// The texts of an [`array`].
+/// The texts of an [`array()`].
 pub fn texts(array: &str) -> Result<Vec<Option<String>>> {
     serde_json::from_str(array)
         .map_err(|error| Error::internal(format!("the database gave no array of texts: {error}")))
