@@ -149,7 +149,7 @@ fn a_node_that_lives_keeps_its_claim_however_long_it_works(database: &TestDataba
 
 /// Entries that share a transaction touch the same rows in any order: deadlocks come, and take nothing with them.
 fn effects_happen_once_where_transactions_meet_in_deadlocks(database: &TestDatabase) {
-    let entries = numbers(600, 6000);
+    let entries = numbers(200, 6000);
     migrate(database);
     database.sql("CREATE TABLE counters (id INTEGER PRIMARY KEY, n INTEGER NOT NULL)");
     database.sql("INSERT INTO counters (id, n) VALUES (0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (5, 0), (6, 0)");
