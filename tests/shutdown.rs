@@ -9,17 +9,25 @@ mod setting;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use house::{Backend, Hook, Node, Signal, TestDatabase, on_every_backend, until};
+use house::{Backend, Hook, Node, Signal, TestDatabase, numbers, on_every_backend, until};
 use lock::Lock;
 use setting::{SOON, clock, config, enqueue, migrate, now, states, until_completed};
 use tempfile::TempDir;
 
-/// A task whose program notes its attempt and its processes in `directory` and works for `seconds`. It does not end at
-/// TERM: only KILL ends it.
+/// A task whose program notes its attempt and its processes in `directory` and works for `seconds`.
 fn program(task: &str, directory: &Path, seconds: u32) -> String {
+    scripted(task, directory, seconds, "")
+}
+
+/// The same, but it does not end at TERM: only KILL ends it.
+fn stubborn_program(task: &str, directory: &Path, seconds: u32) -> String {
+    scripted(task, directory, seconds, "trap '' TERM; ")
+}
+
+fn scripted(task: &str, directory: &Path, seconds: u32, first: &str) -> String {
     let place = directory.join(task);
     let script = format!(
-        "trap '' TERM; sleep {seconds} & echo $$ $! >> {place}.processes; echo $SOLOIST_ATTEMPT >> {place}.attempts; wait",
+        "{first}sleep {seconds} & echo $$ $! >> {place}.processes; echo $SOLOIST_ATTEMPT >> {place}.attempts; wait",
         place = place.display()
     );
     format!("[tasks.{task}]\ncommand = [\"/bin/sh\", \"-c\", \"{script}\"]\n")
@@ -83,7 +91,7 @@ fn a_stop_finishes_what_it_can_and_hands_back_the_rest(database: &TestDatabase) 
 fn a_second_signal_ends_a_node_at_once(database: &TestDatabase) {
     let place = directory();
     let place = place.path();
-    let tasks = program("long", place, 60);
+    let tasks = stubborn_program("long", place, 60);
     let mut node = Node::start(&config(database, "", "drain = \"60s\"\nlease = \"1s\"", &tasks)).wait_ready();
     enqueue(database, "long", 0..1);
     until_attempts(place, "long", 1);
@@ -131,12 +139,24 @@ fn a_claim_on_its_way_is_not_forgotten(database: &TestDatabase) {
     let mut node = Node::start(&config(database, "", "drain = \"10s\"", &tasks)).wait_ready();
     let registered = "SELECT count(*) FROM soloist_nodes";
     until(SOON, "it has a lease", || database.number(registered) == 1);
-    // Due only when the lock is held, so that the claim has to wait for it.
-    let due = clock(database) + 1_500_000;
-    let values: Vec<_> = (0..ENTRIES).map(|n| format!("('t', '{n}', {due})")).collect();
-    database.sql(&format!("INSERT INTO soloist_entries (task, payload, run_at) VALUES {}", values.join(", ")));
-    let lock = Lock::on_entries(database);
-    assert!(clock(database) < due, "the lock was taken too late");
+    // Due only when the lock is held, so that the claim has to wait for it; on a busy machine that may take some tries.
+    let (lock, due) = [1_500_000, 5_000_000, 20_000_000]
+        .into_iter()
+        .find_map(|ahead| {
+            database.sql("DELETE FROM soloist_entries");
+            let due = clock(database) + ahead;
+            let values: Vec<_> = (0..ENTRIES).map(|n| format!("('t', '{n}', {due})")).collect();
+            database.sql(&format!("INSERT INTO soloist_entries (task, payload, run_at) VALUES {}", values.join(", ")));
+            let lock = Lock::on_entries(database);
+            if clock(database) < due {
+                return Some((lock, due));
+            }
+            drop(lock);
+            until_completed(database, "t", ENTRIES);
+            None
+        })
+        .expect("the lock is held before the entries are due");
+    let called_before = hook.count();
     until(SOON, "the entries are due and the node has looked", || clock(database) > due + 500_000);
     assert_eq!(states(database, "t"), format!("{ENTRIES} pending"));
     node.signal(Signal::TERM);
@@ -148,10 +168,10 @@ fn a_claim_on_its_way_is_not_forgotten(database: &TestDatabase) {
     };
     let completed = count("state = 'completed' AND attempt = 1");
     assert_eq!(completed + count("state = 'pending' AND attempt = 0"), ENTRIES, "{}", states(database, "t"));
-    assert_eq!(hook.count(), completed);
+    assert_eq!(hook.count() - called_before, completed);
     let mut node = Node::start(&config(database, "", "", &tasks)).wait_ready();
     until_completed(database, "t", ENTRIES);
-    assert_eq!(hook.count(), ENTRIES, "each was called once");
+    assert_eq!(hook.count() - called_before, ENTRIES, "each was called once");
     setting::stop(std::slice::from_mut(&mut node));
 }
 
@@ -159,7 +179,7 @@ fn a_claim_on_its_way_is_not_forgotten(database: &TestDatabase) {
 fn a_node_that_cannot_renew_ends_its_handlers_first(database: &TestDatabase) {
     let place = directory();
     let place = place.path();
-    let tasks = program("long", place, 60);
+    let tasks = stubborn_program("long", place, 60);
     let mut node = Node::start(&config(database, "", "drain = \"0s\"\nlease = \"3s\"", &tasks)).wait_ready();
     enqueue(database, "long", 0..1);
     until_attempts(place, "long", 1);
@@ -192,7 +212,9 @@ fn a_statement_that_goes_on_holds_up_no_stop(database: &TestDatabase) {
     };
     migrate(database);
     database.sql("CREATE TABLE effects (n BIGINT)");
-    for transaction in [true, false] {
+    let both: &[bool] =
+        if database.backend() == Backend::Sqlite { numbers(&[true], &[true, false]) } else { &[true, false] };
+    for transaction in both.iter().copied() {
         let task = format!("slow_{transaction}");
         let tasks = format!("[tasks.{task}]\nsql = \"{slow}\"\ntransaction = {transaction}\n");
         enqueue(database, &task, 0..1);
