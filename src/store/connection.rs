@@ -22,7 +22,9 @@ use super::fault;
 use super::statement::Statement;
 #[cfg(feature = "sqlite")]
 use super::turn::Turn;
-use crate::error::{Error, Result};
+#[cfg(feature = "mysql")]
+use crate::error::Error;
+use crate::error::Result;
 
 /// A connection to one of the backends.
 #[allow(clippy::large_enum_variant)] // a handful exist, each boxed once in its pool
