@@ -61,7 +61,7 @@ impl Node {
             SyncArbiter::start(threads, move || DatabaseActor::new(store.clone(), pool))
         };
         let database = pool(config.database.connections, Pool::Work);
-        let duties = pool(1, Pool::Work);
+        let (duties, sweeps) = (pool(1, Pool::Work), pool(1, Pool::Work));
         let statements = pool(statements, Pool::Handler);
         let lease_actor = {
             let (store, node) = (store.clone(), config.node.clone());
@@ -89,6 +89,7 @@ impl Node {
                 executor: executor.clone(),
                 tally: tally.clone(),
                 poll: config.node.poll,
+                lease: config.node.lease,
             };
             Supervisor::start_in_arbiter(&scheduling.handle(), move |_| SchedulerActor::new(wiring))
         };
@@ -97,6 +98,7 @@ impl Node {
         let duty = {
             let wiring = duty::Wiring {
                 database: duties,
+                sweeps,
                 scheduler: scheduler.clone(),
                 executor: executor.clone(),
                 tally,
@@ -184,6 +186,7 @@ impl Node {
                 }
                 if let Ok((found, left)) = open::resolve(&node.store, unresolved.clone()).await
                     && !found.is_empty()
+                    && node.generation.load(Ordering::Relaxed) == generation
                 {
                     plans.extend(found);
                     unresolved = left;

@@ -52,7 +52,9 @@ async fn serve(config: Arc<Config>, file: Option<PathBuf>, migrate: Migrate) -> 
     let opened = tokio::select! {
         opened = node.open(migrate) => opened?,
         () = signals.stop() => {
-            tracing::info!("stopped before the database could be used");
+            // The lease may be there already, and handlers may run.
+            node.drain(config.node.drain).await;
+            tracing::info!("stopped before the node was ready");
             return Ok(());
         }
     };

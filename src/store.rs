@@ -84,8 +84,8 @@ impl Store {
         Self {
             database: database.clone(),
             strategy: server::strategy(database.claim),
-            // One more than the actors: duties run beside claims and results.
-            work: Pool::new(database, bounded("work", 30, 10_000), database.connections + 1, Some(&queue)),
+            // Two more than the actors: duties and sweeps run beside claims and results.
+            work: Pool::new(database, bounded("work", 30, 10_000), database.connections + 2, Some(&queue)),
             lease: Pool::new(database, bounded("lease", 5, renewal), 1, None),
             read: Pool::new(database, bounded("read", 15, 5_000), 4, Some(&queue)),
             handler: Pool::new(database, unbounded, sql_handlers.max(1), Some(&queue)),

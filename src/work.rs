@@ -63,6 +63,8 @@ async fn work(config: Arc<Config>) -> Result<Report> {
     let opened = tokio::select! {
         opened = node.open(Migrate::Up) => opened?,
         () = signals.stop() => {
+            // The lease may be there already, and handlers may run.
+            node.drain(config.node.drain).await;
             report.stopped = true;
             return Ok(report);
         }
@@ -71,16 +73,20 @@ async fn work(config: Arc<Config>) -> Result<Report> {
         report.sweeps.insert(task.name.clone(), "its source cannot be used; soloist check says why".to_owned());
     }
     let began = on_database(&node.store, runs::begin).await?;
-    tokio::select! {
-        done = until_done(&node, &opened, &mut report.sweeps) => done?,
-        () = signals.stop() => report.stopped = true,
-    }
+    let done = tokio::select! {
+        done = until_done(&node, &opened, &mut report.sweeps) => done,
+        () = signals.stop() => {
+            report.stopped = true;
+            Ok(())
+        }
+    };
     tokio::select! {
         () = node.drain(config.node.drain) => {}
         () = signals.stop() => {
             return Err(Error::transient("a second signal: stopped at once; what ran is taken over when the lease ends"));
         }
     }
+    done?;
     let name = config.node.name.clone();
     report.tasks = on_database(&node.store, move |connection| runs::left(connection, &name, began, &tasks)).await?;
     Ok(report)

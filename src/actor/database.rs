@@ -105,7 +105,13 @@ impl DatabaseActor {
             limit = 1;
         }
         let request = ClaimRequest { limit, ..request.clone() };
-        let claimed = claim::claim(connection, claimant, &request, &due.priorities)?;
+        let claimed = match claim::claim(connection, claimant, &request, &due.priorities) {
+            Err(error) if probe => {
+                holds::give_back_probe(connection, &request.task)?;
+                return Err(error);
+            }
+            result => result?,
+        };
         let taken = claimed.entries.len() + claimed.settled;
         if taken >= limit {
             batch.more.push(request.task.clone());
@@ -167,13 +173,19 @@ impl DatabaseActor {
             drop_failed: plan.drops_failed(),
         };
         let mut connection = self.connection()?;
-        let settled = settle::settle(&mut connection, &context, &message.settlements)?;
-        if let Some(reason) = &message.hold {
-            holds::hold(&mut connection, plan.name(), reason)?;
-        } else if message.release && holds::release(&mut connection, plan.name())? {
-            tracing::info!(task = plan.name(), "the host takes work again");
+        if message.hold.is_none() && !message.release {
+            return settle::settle(&mut connection, &context, &message.settlements);
         }
-        Ok(settled)
+        // Together: an entry that is pending again before the hold is seen would be claimed again at once.
+        connection.transaction(|connection| {
+            let settled = settle::settle(connection, &context, &message.settlements)?;
+            if let Some(reason) = &message.hold {
+                holds::hold(connection, plan.name(), reason)?;
+            } else if holds::release(connection, plan.name())? {
+                tracing::info!(task = plan.name(), "the host takes work again");
+            }
+            Ok(settled)
+        })
     }
 }
 

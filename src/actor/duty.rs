@@ -30,6 +30,8 @@ use crate::store::plan::TaskPlan;
 pub struct Wiring {
     /// A pool of one thread.
     pub database: Addr<DatabaseActor>,
+    /// Another, for sweeps and pruning: a predicate that takes long must not hold up a rescue.
+    pub sweeps: Addr<DatabaseActor>,
     /// Whom to wake.
     pub scheduler: Addr<SchedulerActor>,
     /// Whose claims are verified.
@@ -144,7 +146,15 @@ impl DutyActor {
         what: &'static str,
         work: impl FnOnce(&mut Connection) -> Result<bool> + Send + 'static,
     ) -> LocalBoxFuture<'static, Result<bool>> {
-        let answer = self.wiring.database.send(Perform { what, work: Box::new(work) });
+        Self::perform_on(&self.wiring.database, what, work)
+    }
+
+    fn perform_on(
+        database: &Addr<DatabaseActor>,
+        what: &'static str,
+        work: impl FnOnce(&mut Connection) -> Result<bool> + Send + 'static,
+    ) -> LocalBoxFuture<'static, Result<bool>> {
+        let answer = database.send(Perform { what, work: Box::new(work) });
         Box::pin(async move { answer.await.unwrap_or_else(|error| Err(gone(&error))) })
     }
 }
@@ -215,6 +225,8 @@ impl Handler<Finish> for DutyActor {
     type Result = ResponseFuture<()>;
 
     fn handle(&mut self, _: Finish, ctx: &mut Self::Context) -> Self::Result {
+        // No duty begins anew: what the node held is given up after this.
+        self.node_id = None;
         let sums = self.sums(ctx);
         Box::pin(async move {
             if let Err(error) = sums.await {

@@ -36,7 +36,8 @@ use crate::store::settle::judge::judge;
 struct Open {
     claim: i64,
     task: Rc<Working>,
-    stop: CancellationToken,
+    /// Shared by the entries of one call.
+    stop: Rc<CancellationToken>,
     probe: bool,
     /// True once the handler has ended and the result waits to be recorded.
     ended: bool,
@@ -63,6 +64,8 @@ pub struct ExecutorActor {
     open: HashMap<i64, Open>,
     acknowledger: Acknowledger,
     draining: Option<oneshot::Sender<()>>,
+    /// True once a drain's time is over: what still comes is handed back without being started.
+    past: bool,
 }
 
 /// To the executor itself: a call has ended.
@@ -102,12 +105,16 @@ impl ExecutorActor {
             node_id: 0,
             open: HashMap::new(),
             draining: None,
+            past: false,
         }
     }
 
     fn start(&mut self, working: &Rc<Working>, entries: Vec<Entry>, probe: bool, ctx: &mut Context<Self>) {
         let node_id = self.node_id;
-        let stop = CancellationToken::new();
+        let stop = Rc::new(CancellationToken::new());
+        if self.past {
+            stop.cancel();
+        }
         for entry in &entries {
             let open = Open { claim: entry.claim, task: working.clone(), stop: stop.clone(), probe, ended: false };
             self.open.insert(entry.id, open);
@@ -121,7 +128,7 @@ impl ExecutorActor {
             Timeout::After(span) => Some(span),
             Timeout::None => None,
         };
-        let call = Call { entries: entries.clone(), timeout, stop };
+        let call = Call { entries: entries.clone(), timeout, stop: (*stop).clone() };
         let handler = working.handler.clone();
         let executor = ctx.address();
         actix::spawn(async move {

@@ -88,6 +88,10 @@ impl HeartbeatActor {
         match answer {
             Ok(Ok((node_id, asked))) => {
                 self.felt();
+                if self.leaving {
+                    self.lease_actor.do_send(Resign { node_id, stopped: true });
+                    return;
+                }
                 let Some(begun) = &self.begun else { return };
                 self.incarnation = Some(node_id);
                 let claimant = Claimant { node_id, strategy: begun.strategy, installation: begun.installation.clone() };

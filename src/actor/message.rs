@@ -82,6 +82,17 @@ impl Batch {
     }
 }
 
+impl Batch {
+    /// Without its claims, which are left to be handed back: one that was so long on its way may have been already
+    /// (`duty::verify` waits for longer than that, but not for ever), and must not be started twice.
+    pub(super) fn too_late(mut self) -> Self {
+        for claim in std::mem::take(&mut self.claimed) {
+            tracing::warn!(task = claim.task, entries = claim.entries.len(), "a claim came too late and goes back");
+        }
+        self
+    }
+}
+
 /// Claimed entries of one task.
 #[derive(Debug)]
 pub struct Claim {
@@ -153,8 +164,8 @@ pub struct Recorded {
 #[derive(Message, Debug, Clone)]
 #[rtype(result = "()")]
 pub struct Abandon {
-    /// Entries.
-    pub entries: Vec<i64>,
+    /// Entry and claim number.
+    pub claims: Vec<(i64, i64)>,
 }
 
 /// To the executor: which claims are open, as entry and claim number.

@@ -45,6 +45,8 @@ pub struct Wiring {
     pub tally: Tally,
     /// The longest between two looks.
     pub poll: Duration,
+    /// How long a lease lasts: a claim that is longer on its way than a quarter of it is not started.
+    pub lease: Duration,
 }
 
 /// Decides when to claim and how much.
@@ -166,10 +168,12 @@ impl SchedulerActor {
             Work::Transaction(_) => &wiring.statements,
         };
         let node_id = claimant.node_id;
+        let (sent, patience) = (Instant::now(), wiring.lease / 4);
         let answer = database.send(ProcessBatch { claimant, work }).into_actor(self);
         ctx.spawn(answer.map(move |answer, act, ctx| {
             let result = answer.unwrap_or_else(|error| Err(Error::internal(format!("a DB actor is gone: {error}"))));
-            then(act, node_id, result, ctx);
+            let late = sent.elapsed() > patience;
+            then(act, node_id, result.map(|batch| if late { batch.too_late() } else { batch }), ctx);
         }));
     }
 

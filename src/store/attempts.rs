@@ -84,12 +84,15 @@ pub struct NewAttempt<'a> {
     /// The node's incarnation, 0 for an outside worker.
     pub node_id: i64,
     /// When it started, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Micros>,
     /// `completed`, `failed`, `timed_out`, `panicked` or `lost`.
     pub outcome: &'static str,
     /// Why it did not work.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<&'a str>,
     /// What the handler said.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<&'a str>,
 }
 

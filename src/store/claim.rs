@@ -22,7 +22,7 @@ use super::server::Strategy;
 use super::settle::{self, Settlement, Verdict};
 use super::source::TableSource;
 use super::statement::Statement;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::Entry;
 
 /// What a node asks for one task.
@@ -147,10 +147,18 @@ fn claim_levels(
             node_id: claimant.node_id,
             also_set: if request.free_key { ", key_held = 0" } else { "" },
         };
-        let mut claimed = match connection.dialect() {
-            Dialect::Sqlite => sqlite::claim(connection, &level)?,
-            Dialect::Postgres => postgres::claim(connection, claimant.strategy, &level)?,
-            Dialect::Mysql => mysql::claim(connection, claimant.strategy, &level)?,
+        let result = match connection.dialect() {
+            Dialect::Sqlite => sqlite::claim(connection, &level),
+            Dialect::Postgres => postgres::claim(connection, claimant.strategy, &level),
+            Dialect::Mysql => mysql::claim(connection, claimant.strategy, &level),
+        };
+        let mut claimed = match result {
+            // What better priorities brought is claimed already and must be worked.
+            Err(error) if !rows.is_empty() && request.source.is_none() => {
+                tracing::warn!(%error, "a claim stopped half-way");
+                break;
+            }
+            result => result?,
         };
         claimed.sort_by_key(|row| (row.run_at, row.id));
         rows.append(&mut claimed);
@@ -202,12 +210,20 @@ pub(super) fn receive(
                 continue;
             }
         };
+        let payload = match RawValue::from_string(payload) {
+            Ok(payload) => payload,
+            Err(error) => {
+                // The database's notion of JSON may be wider; the others of this claim must not wait for it.
+                let verdict = Verdict::Failed { error: format!("its payload is no JSON: {error}"), output: None };
+                settlements.push(Settlement::new(row.id, row.claim, row.attempt, verdict));
+                continue;
+            }
+        };
         claimed.entries.push(Entry {
             id: row.id,
             task: request.task.clone(),
             key: row.dedupe_key,
-            payload: RawValue::from_string(payload)
-                .map_err(|error| Error::internal(format!("entry {}: its payload is no JSON: {error}", row.id)))?,
+            payload,
             attempt: row.attempt,
             max_attempts,
             scheduled_for: row.scheduled_for,
@@ -223,7 +239,16 @@ pub(super) fn receive(
     }
     if !settlements.is_empty() {
         claimed.settled = settlements.len();
-        settle::settle(connection, &settle::Context::ending(claimant.node_id), &settlements)?;
+        let source = request.source.as_deref();
+        let context = settle::Context { source, ..settle::Context::ending(claimant.node_id) };
+        let settled = settle::settle(connection, &context, &settlements);
+        match settled {
+            // Those that were claimed must be worked; these go back when their claim is found with nobody.
+            Err(error) if source.is_none() => tracing::warn!(%error, "entries that need no call could not be ended"),
+            result => {
+                result?;
+            }
+        }
     }
     Ok(claimed)
 }
@@ -235,6 +260,7 @@ fn exhausted(row: Row, max_attempts: i32) -> Settlement {
         Settlement::new(row.id, row.claim, row.attempt - 1, Verdict::Failed { error: why, output: None });
     settlement.uncounted = true;
     settlement.recorded = false;
+    settlement.source_key = row.dedupe_key.filter(|_| row.source == 1);
     settlement
 }
 

@@ -113,17 +113,28 @@ pub(super) fn patiently<T>(call: impl FnOnce() -> QueryResult<T>) -> QueryResult
 
 /// Runs `work` with answers waited for as long as `patience`.
 pub(super) fn with_patience<T>(patience: Duration, work: impl FnOnce() -> T) -> T {
-    let before = PATIENCE_HERE.replace(patience);
-    let result = work();
-    PATIENCE_HERE.set(before);
-    result
+    /// Sets it back also when `work` panics, which the actor around it survives.
+    struct Before(Duration);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            PATIENCE_HERE.set(self.0);
+        }
+    }
+    let _before = Before(PATIENCE_HERE.replace(patience));
+    work()
 }
 
 /// Runs `work`; what patience does not suffice for is ended by `killer`. Whether anything was.
 pub(super) fn ending_late<T>(killer: Option<Killer>, work: impl FnOnce() -> T) -> (T, bool) {
+    /// Takes it away also when `work` panics: it must not end a later statement of this thread.
+    struct Done;
+    impl Drop for Done {
+        fn drop(&mut self) {
+            KILLER_HERE.set(None);
+        }
+    }
+    let _done = Done;
     KILLER_HERE.set(killer);
     ENDED_HERE.set(false);
-    let result = work();
-    KILLER_HERE.set(None);
-    (result, ENDED_HERE.get())
+    (work(), ENDED_HERE.get())
 }

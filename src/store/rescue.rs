@@ -34,6 +34,12 @@ struct Dead {
 }
 
 #[derive(QueryableByName)]
+struct Alive {
+    #[diesel(sql_type = Integer)]
+    alive: i32,
+}
+
+#[derive(QueryableByName)]
 struct Held {
     #[diesel(sql_type = BigInt)]
     id: i64,
@@ -51,17 +57,12 @@ pub fn of_ended_nodes(connection: &mut Connection) -> Result<Rescued> {
         "SELECT id, name FROM soloist_nodes WHERE lease_until <= {now} AND stopped_at IS NULL AND lost_at IS NULL",
     );
     let dead: Vec<Dead> = connection.load(Statement::new(sql))?;
-    let mut rescued = Rescued::default();
-    for node in dead {
-        let entries = of_node(connection, &node)?;
+    of_each(connection, dead, |connection, id| {
         let sql = connection
             .dialect()
             .sql("UPDATE soloist_nodes SET lost_at = {now} WHERE id = ? AND lease_until <= {now} AND lost_at IS NULL");
-        connection.execute(Statement::new(sql).bind(node.id))?;
-        rescued.entries += entries;
-        rescued.nodes.push((node.id, node.name.unwrap_or_default()));
-    }
-    Ok(rescued)
+        connection.execute(Statement::new(sql).bind(id)).map(|_| ())
+    })
 }
 
 /// Takes over what is claimed by incarnations that do not live, whatever their row says, also if it is gone.
@@ -73,12 +74,7 @@ pub fn of_missing_nodes(connection: &mut Connection) -> Result<Rescued> {
          (SELECT 1 FROM soloist_nodes n WHERE n.id = e.node_id AND n.lease_until > {{now}})"
     ));
     let dead: Vec<Dead> = connection.load(Statement::new(sql))?;
-    let mut rescued = Rescued::default();
-    for node in dead {
-        rescued.entries += of_node(connection, &node)?;
-        rescued.nodes.push((node.id, node.name.unwrap_or_default()));
-    }
-    Ok(rescued)
+    of_each(connection, dead, |_, _| Ok(()))
 }
 
 /// What the running index of each backend holds.
@@ -86,6 +82,33 @@ fn running(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Sqlite | Dialect::Postgres => "e.node_id IS NOT NULL AND e.finished_at IS NULL",
         Dialect::Mysql => "e.state = 'running'",
+    }
+}
+
+/// Takes over what each had; one whose rows are locked does not keep the others waiting for their turn.
+fn of_each(
+    connection: &mut Connection,
+    dead: Vec<Dead>,
+    mut after: impl FnMut(&mut Connection, i64) -> Result<()>,
+) -> Result<Rescued> {
+    let mut rescued = Rescued::default();
+    let mut failed = None;
+    for node in dead {
+        match of_node(connection, &node).and_then(|entries| after(connection, node.id).map(|()| entries)) {
+            Ok(entries) => {
+                rescued.entries += entries;
+                rescued.nodes.push((node.id, node.name.unwrap_or_default()));
+            }
+            Err(error) => failed = Some(error),
+        }
+    }
+    match failed {
+        Some(error) if rescued.nodes.is_empty() => Err(error),
+        Some(error) => {
+            tracing::warn!(%error, "not all of the dead could be relieved of their entries; tried again");
+            Ok(rescued)
+        }
+        None => Ok(rescued),
     }
 }
 
@@ -98,10 +121,11 @@ fn of_node(connection: &mut Connection, node: &Dead) -> Result<usize> {
             let dialect = connection.dialect();
             // A living node is never robbed: its row is locked while the entries are taken, so that it cannot renew.
             let sql = dialect.sql(&format!(
-                "SELECT COUNT(*) AS n FROM (SELECT id FROM soloist_nodes WHERE id = ? AND lease_until > {{now}}{}) AS n",
+                "SELECT CASE WHEN lease_until > {{now}} THEN 1 ELSE 0 END AS alive FROM soloist_nodes WHERE id = ?{}",
                 dialect.for_update()
             ));
-            if connection.number(Statement::new(sql).bind(node.id))? > 0 {
+            let row: Option<Alive> = connection.first(Statement::new(sql).bind(node.id))?;
+            if row.is_some_and(|row| row.alive == 1) {
                 return Ok(0);
             }
             let sql = format!(

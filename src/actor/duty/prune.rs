@@ -10,7 +10,7 @@ use crate::store::prune;
 impl DutyActor {
     pub(super) fn prune(&mut self, _: &mut Context<Self>) -> Look {
         let keeps: Vec<_> = self.plans.iter().map(|plan| (plan.name().to_owned(), plan.config.keep)).collect();
-        let work = self.perform("pruning", move |connection| {
+        let work = Self::perform_on(&self.wiring.sweeps, "pruning", move |connection| {
             let mut full = false;
             for (task, keep) in &keeps {
                 full |= prune::entries(connection, task, keep)?;

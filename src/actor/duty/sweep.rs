@@ -38,7 +38,7 @@ impl DutyActor {
                         Ok(false)
                     }),
                 };
-                wiring.database.send(turn).await.map_err(|error| gone(&error))??;
+                wiring.sweeps.send(turn).await.map_err(|error| gone(&error))??;
                 match told.await {
                     Ok(Ok(wait)) => soon = [soon, wait].into_iter().flatten().min(),
                     // One task's trouble does not keep the others from their turn.

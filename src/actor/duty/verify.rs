@@ -48,10 +48,9 @@ impl DutyActor {
             wiring.database.send(read).await.map_err(|error| gone(&error))??;
             let Ok(running) = told.await else { return Ok(None) };
             let running: HashMap<_, _> = running.into_iter().collect();
-            let ended: Vec<_> =
-                open.iter().filter(|(id, claim)| running.get(id) != Some(claim)).map(|(id, _)| *id).collect();
+            let ended: Vec<_> = open.into_iter().filter(|(id, claim)| running.get(id) != Some(claim)).collect();
             if !ended.is_empty() {
-                wiring.executor.do_send(Abandon { entries: ended });
+                wiring.executor.do_send(Abandon { claims: ended });
             }
             // Asked again after the read: what was claimed in between is known by now or will be.
             let open: HashMap<_, _> =

@@ -20,6 +20,9 @@ const MOMENT: Duration = Duration::from_millis(2);
 /// So many results are written at once.
 const FULL: usize = 500;
 
+/// So often results are tried together that meet a passing fault.
+const PATIENCE: u32 = 3;
+
 /// The longest between two tries.
 const LONGEST: Duration = Duration::from_secs(5);
 
@@ -118,13 +121,17 @@ impl ExecutorActor {
                     tracing::warn!(task = message.plan.name(), entry, error = words, "its row could not be marked");
                 }
                 for settlement in message.settlements.iter() {
-                    self.open.remove(&settlement.id);
+                    // Claimed again by now, it is another claim's.
+                    if self.open.get(&settlement.id).is_some_and(|open| open.claim == settlement.claim) {
+                        self.open.remove(&settlement.id);
+                    }
                 }
                 self.recorded(message.settlements.len());
                 self.drained();
             }
-            Err(error) if !error.is_transient() && message.settlements.len() > 1 => {
-                // One of them is at fault: each for itself, so that the others are recorded.
+            Err(error) if message.settlements.len() > 1 && (!error.is_transient() || tries >= PATIENCE) => {
+                // One of them is at fault, or its row is locked for long: each for itself, so that the others are
+                // recorded.
                 tracing::warn!(task = message.plan.name(), %error, "results were refused together; each is tried alone");
                 for settlement in message.settlements.iter() {
                     let alone = Settle { settlements: Arc::new(vec![settlement.clone()]), ..message.clone() };

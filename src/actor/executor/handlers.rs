@@ -1,5 +1,6 @@
 //! What the executor does with each message.
 
+use std::rc::Rc;
 use std::time::Instant;
 
 use actix::prelude::*;
@@ -89,13 +90,16 @@ impl Handler<Abandon> for ExecutorActor {
     type Result = ();
 
     fn handle(&mut self, message: Abandon, _: &mut Self::Context) {
-        for entry in message.entries {
+        for (entry, claim) in message.claims {
             // What waits to be recorded hears from the fence itself.
-            if self.open.get(&entry).is_some_and(|open| !open.ended)
+            if self.open.get(&entry).is_some_and(|open| open.claim == claim && !open.ended)
                 && let Some(open) = self.open.remove(&entry)
             {
                 tracing::warn!(task = open.task.plan.name(), entry, "its claim no longer stands: the handler is ended");
-                open.stop.cancel();
+                // A call for several entries goes on for the others.
+                if Rc::strong_count(&open.stop) == 1 {
+                    open.stop.cancel();
+                }
                 self.recorded(1);
             }
         }
@@ -117,7 +121,10 @@ impl Handler<Drain> for ExecutorActor {
     fn handle(&mut self, message: Drain, ctx: &mut Self::Context) -> Self::Result {
         let (reply, answer) = oneshot::channel();
         self.draining = Some(reply);
-        ctx.run_later(message.until.saturating_duration_since(Instant::now()), |act, _| act.stop_all());
+        ctx.run_later(message.until.saturating_duration_since(Instant::now()), |act, _| {
+            act.past = true;
+            act.stop_all();
+        });
         self.flush(true, ctx);
         self.drained();
         Box::pin(async move {

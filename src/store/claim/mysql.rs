@@ -5,7 +5,7 @@
 use super::{COLUMNS, DUE, LIVE, Level, Row};
 use crate::error::Result;
 use crate::store::connection::Connection;
-use crate::store::dialect::Dialect;
+use crate::store::dialect::{ColumnKind, Dialect};
 use crate::store::server::Strategy;
 use crate::store::statement::Statement;
 
@@ -54,6 +54,30 @@ fn update(connection: &mut Connection, level: &Level<'_>, ids: &[i64]) -> Result
     connection.execute(Statement::new(sql).bind(dialect.ids(ids)).bind(level.node_id))
 }
 
+/// Claims all that are as they were read: between, another may have claimed one and handed it back.
+fn update_as_read(connection: &mut Connection, level: &Level<'_>, rows: &[Row]) -> Result<usize> {
+    const COLUMNS: [(&str, ColumnKind); 3] =
+        [("id", ColumnKind::Integer), ("claim", ColumnKind::Integer), ("node_id", ColumnKind::Integer)];
+    let dialect = Dialect::Mysql;
+    let mut set = vec![
+        ("state", "'running'"),
+        ("attempt", "e.attempt + 1"),
+        ("claim", "o.claim"),
+        ("node_id", "o.node_id"),
+        ("started_at", "{now}"),
+    ];
+    if !level.also_set.is_empty() {
+        set.push(("key_held", "0"));
+    }
+    let condition = "e.state = 'pending' AND e.claim = o.claim - 1";
+    let read: Vec<_> = rows
+        .iter()
+        .map(|row| serde_json::json!({ "id": row.id, "claim": row.claim, "node_id": level.node_id }))
+        .collect();
+    let sql = dialect.sql(&dialect.update_from_json(&COLUMNS, &set, condition));
+    connection.execute(Statement::new(sql).bind(serde_json::Value::Array(read).to_string()))
+}
+
 /// All at once if nobody else wanted any of them; else one by one, since the number of changed rows does not say which.
 fn atomic_update(connection: &mut Connection, level: &Level<'_>) -> Result<Vec<Row>> {
     let ids = super::candidates(connection, level)?;
@@ -69,10 +93,9 @@ fn atomic_update(connection: &mut Connection, level: &Level<'_>) -> Result<Vec<R
     if crate::testing::broken("no_claim") {
         return Ok(rows);
     }
-    let ids: Vec<_> = rows.iter().map(|row| row.id).collect();
     connection.begin()?;
-    match update(connection, level, &ids) {
-        Ok(changed) if changed == ids.len() => {
+    match update_as_read(connection, level, &rows) {
+        Ok(changed) if changed == rows.len() => {
             connection.commit()?;
             return Ok(rows);
         }

@@ -47,8 +47,18 @@ pub(super) fn write(connection: &mut Connection, standing: &[Settlement]) -> Res
                 Verdict::HandedBack => ("pending", None, None, None, 0),
             };
             let back = i32::from(settlement.uncounted || settlement.verdict == Verdict::HandedBack);
-            json!({ "id": settlement.id, "claim": settlement.claim, "state": state, "after": after, "back": back,
-                    "error": error, "output": output, "frees": frees })
+            let mut row = json!({ "id": settlement.id, "claim": settlement.claim, "state": state, "back": back,
+                                  "frees": frees });
+            // A null would become the text 'null' on MySQL before 8.0.21; what is not there is NULL everywhere.
+            if let Some(after) = after {
+                row["after"] = after.into();
+            }
+            for (name, text) in [("error", error), ("output", output)] {
+                if let Some(text) = text {
+                    row[name] = text.as_str().into();
+                }
+            }
+            row
         })
         .collect();
     let dialect = connection.dialect();
