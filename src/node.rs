@@ -76,7 +76,7 @@ impl Node {
         let (scheduling, executing, beating) = (Arbiter::new(), Arbiter::new(), Arbiter::new());
         let executor = {
             let (database, statements, tally) = (database.clone(), statements.clone(), tally.clone());
-            let hidden = config.secret_variables.iter().cloned().collect();
+            let hidden = hidden(&config);
             let lease = config.node.lease;
             ExecutorActor::start_in_arbiter(&executing.handle(), move |_| {
                 ExecutorActor::new(database, statements, tally, hidden, lease)
@@ -209,6 +209,24 @@ impl Node {
         #[cfg(not(feature = "postgres"))]
         let _ = (database, DatabaseUrl::memory);
     }
+}
+
+/// Environment variables that programs must not see: those that held secrets, and whatever holds the database's
+/// password.
+fn hidden(config: &Config) -> Vec<String> {
+    let mut hidden: Vec<_> = config.secret_variables.iter().cloned().collect();
+    hidden.extend(["PGPASSWORD", "MYSQL_PWD"].map(str::to_owned));
+    for password in config.database.url.passwords() {
+        let in_url = format!(":{password}@");
+        let holds = |value: &std::ffi::OsString| {
+            let value = value.to_string_lossy();
+            value == password || value.contains(&in_url)
+        };
+        hidden.extend(
+            std::env::vars_os().filter(|(_, value)| holds(value)).filter_map(|(name, _)| name.into_string().ok()),
+        );
+    }
+    hidden
 }
 
 /// How many SQL handlers may run at once.

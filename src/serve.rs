@@ -37,12 +37,14 @@ async fn serve(config: Arc<Config>, file: Option<PathBuf>, migrate: Migrate) -> 
     };
     let plans = Plans::default();
     let mut made = None;
-    let tokens = Tokens::new(&tokens(&config, file.as_deref(), &mut made)?);
+    let tokens = Tokens::new(&config.http.tokens);
     let stop = CancellationToken::new();
     let mut server = None;
     if config.node.has(NodeRole::Http) {
         let state = Arc::new(state(&node, &config, &tokens, &readiness, &plans));
         server = Some(listen(&config, state, &stop)?);
+        // Only a node that listens makes a token: one that cannot must not take another's file away.
+        tokens.replace(&self::tokens(&config, file.as_deref(), &mut made)?);
     }
     for remark in config.not_in_force() {
         tracing::warn!("{remark}");

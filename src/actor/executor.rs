@@ -41,6 +41,8 @@ struct Open {
     probe: bool,
     /// True once the handler has ended and the result waits to be recorded.
     ended: bool,
+    /// For the sums, once it is recorded: what is lost is counted by whoever works it again.
+    sample: Option<Sample>,
 }
 
 /// A task with its handler.
@@ -116,7 +118,14 @@ impl ExecutorActor {
             stop.cancel();
         }
         for entry in &entries {
-            let open = Open { claim: entry.claim, task: working.clone(), stop: stop.clone(), probe, ended: false };
+            let open = Open {
+                claim: entry.claim,
+                task: working.clone(),
+                stop: stop.clone(),
+                probe,
+                ended: false,
+                sample: None,
+            };
             self.open.insert(entry.id, open);
         }
         if working.handler.is_immediate() {
@@ -161,16 +170,18 @@ impl ExecutorActor {
             let probe = open.probe;
             let working = open.task.clone();
             let verdict = judge(&working.plan, &entry, outcome);
-            samples.push(Sample {
+            let sample = Sample {
                 started_at: entry.started_at,
                 wait: entry.started_at.saturating_sub(entry.run_at),
                 run: micros(call.ran),
                 end: verdict.end,
-            });
+            };
             if verdict.recorded {
+                samples.push(sample);
                 self.open.remove(&entry.id);
                 self.recorded(1);
             } else {
+                open.sample = Some(sample);
                 self.acknowledger.push(&working.plan, verdict, probe);
             }
         }

@@ -50,8 +50,8 @@ pub(super) fn error(asked: &Asked, error: &Error) {
             body["entry_id"] = id.into();
         }
         note(body);
-    } else if text.contains("error") && text.ends_with("nothing was done.") {
-        // Errors of the configuration are laid out already.
+    } else if text.trim_start_matches("\u{1b}[1m").trim_start_matches("\u{1b}[31m").starts_with("error") {
+        // Errors of the configuration are laid out already, perhaps in colour.
         note(text);
     } else {
         note(format!("error: {text}"));

@@ -96,6 +96,17 @@ impl DatabaseUrl {
         }
     }
 
+    /// The password, as it stands in the URL and as it is meant; none if the URL has none.
+    pub fn passwords(&self) -> Vec<String> {
+        let (Self::Postgres(secret) | Self::Mysql(secret)) = self else { return Vec::new() };
+        let url = url::Url::parse(secret.expose()).ok();
+        let written = url.and_then(|url| url.password().map(str::to_owned)).filter(|password| !password.is_empty());
+        written.map_or_else(Vec::new, |written| {
+            let meant = percent_encoding::percent_decode_str(&written).decode_utf8_lossy().into_owned();
+            vec![written, meant]
+        })
+    }
+
     /// `text` with the password of this URL taken out, should a driver have put it in.
     pub fn mask(&self, text: &str) -> String {
         let (Self::Postgres(secret) | Self::Mysql(secret)) = self else { return text.to_owned() };

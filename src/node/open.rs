@@ -9,7 +9,7 @@ use crate::store::migrate::{self, Schema};
 use crate::store::plan::TaskPlan;
 use crate::store::server::Server;
 use crate::store::source::TableSource;
-use crate::store::{Store, entries, wake};
+use crate::store::{Store, entries, sweeps, wake};
 
 /// The longest between two tries.
 const LONGEST: Duration = Duration::from_secs(2);
@@ -93,6 +93,9 @@ fn plans(
             Err(error) if error.is_transient() => return Err(error),
             Err(error) => {
                 tracing::error!(task = task.name, %error, "the task is not worked until its source is found");
+                // As the sweep of any source that cannot be read, for everybody to see.
+                sweeps::request(connection, &task.name)?;
+                sweeps::record_failure(connection, &task.name, &error)?;
                 unresolved.push(task);
             }
         }

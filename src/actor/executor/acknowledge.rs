@@ -120,12 +120,17 @@ impl ExecutorActor {
                 for (entry, words) in &settled.refused {
                     tracing::warn!(task = message.plan.name(), entry, error = words, "its row could not be marked");
                 }
+                let mut samples = Vec::with_capacity(message.settlements.len());
                 for settlement in message.settlements.iter() {
                     // Claimed again by now, it is another claim's.
-                    if self.open.get(&settlement.id).is_some_and(|open| open.claim == settlement.claim) {
-                        self.open.remove(&settlement.id);
+                    if self.open.get(&settlement.id).is_some_and(|open| open.claim == settlement.claim)
+                        && let Some(open) = self.open.remove(&settlement.id)
+                        && !settled.lost.contains(&settlement.id)
+                    {
+                        samples.extend(open.sample);
                     }
                 }
+                self.tally.add(message.plan.name(), samples);
                 self.recorded(message.settlements.len());
                 self.drained();
             }
