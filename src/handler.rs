@@ -8,6 +8,7 @@ pub mod note;
 mod output;
 pub mod webhook;
 
+use std::future::pending;
 use std::time::Duration;
 
 use futures_util::future::LocalBoxFuture;
@@ -35,5 +36,16 @@ pub trait Handler {
     /// True if every entry completes at once and no call need be made.
     fn is_immediate(&self) -> bool {
         false
+    }
+}
+
+/// Ends when the time-out has passed, with the time-out.
+async fn passed(timeout: Option<Duration>) -> Duration {
+    match timeout {
+        Some(after) => {
+            tokio::time::sleep(after).await;
+            after
+        }
+        None => pending().await,
     }
 }

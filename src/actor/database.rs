@@ -14,7 +14,7 @@ use crate::store::claim::{self, ClaimRequest, Claimant, Due};
 use crate::store::dialect::Dialect;
 use crate::store::plan::TaskPlan;
 use crate::store::rescue::Rescued;
-use crate::store::settle::{Context, Settled};
+use crate::store::settle::Settled;
 use crate::store::statement_handler::{self, Ran};
 use crate::store::{Lent, Store, holds, rescue, settle};
 
@@ -166,12 +166,7 @@ impl DatabaseActor {
 
     fn settle(&self, message: &Settle) -> Result<Settled> {
         let plan = &message.plan;
-        let context = Context {
-            node_id: message.node_id,
-            source: plan.source.as_deref(),
-            drop_completed: plan.drops_completed(),
-            drop_failed: plan.drops_failed(),
-        };
+        let context = plan.context(message.node_id);
         let mut connection = self.connection()?;
         if message.hold.is_none() && !message.release {
             return settle::settle(&mut connection, &context, &message.settlements);

@@ -14,7 +14,6 @@ mod talk;
 mod watch;
 
 use std::ffi::OsString;
-use std::future::pending;
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -26,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::talk::Talk;
 use super::output::{OF_FAILURE, OF_SUCCESS};
-use super::{Call, Handler};
+use super::{Call, Handler, passed};
 use crate::error::{Error, Result};
 use crate::model::{Entry, Outcome};
 
@@ -163,17 +162,6 @@ impl Handler for CommandHandler {
             outcomes
         }
         .boxed_local()
-    }
-}
-
-/// Ends when the time-out has passed, with the time-out.
-async fn passed(timeout: Option<Duration>) -> Duration {
-    match timeout {
-        Some(after) => {
-            tokio::time::sleep(after).await;
-            after
-        }
-        None => pending().await,
     }
 }
 

@@ -11,8 +11,7 @@ mod request;
 mod retry_after;
 mod sign;
 
-use std::future::pending;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -21,7 +20,7 @@ use reqwest::header::HeaderMap;
 
 use self::fault::Fault;
 use self::sign::Signer;
-use super::{Call, Handler};
+use super::{Call, Handler, passed};
 use crate::config::{Secret, WebHook};
 use crate::error::Result;
 use crate::model::{Entry, Outcome};
@@ -93,16 +92,5 @@ impl Handler for WebHookHandler {
             }
         }
         .boxed_local()
-    }
-}
-
-/// Ends when the time-out has passed, with the time-out.
-async fn passed(timeout: Option<Duration>) -> Duration {
-    match timeout {
-        Some(after) => {
-            tokio::time::sleep(after).await;
-            after
-        }
-        None => pending().await,
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::claim::ClaimRequest;
 use super::server::Strategy;
+use super::settle::Context;
 use super::source::TableSource;
 use super::tasks::declared::DeclaredTask;
 use crate::config::{self, Dedupe, HandlerKind};
@@ -66,6 +67,16 @@ impl TaskPlan {
     /// True if entries that end failed are deleted at once.
     pub fn drops_failed(&self) -> bool {
         matches!(self.config.keep.failed, Keep::For(span) if span.is_zero())
+    }
+
+    /// For settling its entries that this node worked.
+    pub fn context(&self, node_id: i64) -> Context<'_> {
+        Context {
+            node_id,
+            source: self.source.as_deref(),
+            drop_completed: self.drops_completed(),
+            drop_failed: self.drops_failed(),
+        }
     }
 
     /// What all nodes may read of it, as JSON.

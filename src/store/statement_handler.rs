@@ -12,7 +12,7 @@ use super::connection::Connection;
 use super::dialect::Dialect;
 use super::plan::TaskPlan;
 use super::settle::judge::judge;
-use super::settle::{self, Context, Settlement, Verdict};
+use super::settle::{self, Settlement, Verdict};
 use super::source::TableSource;
 use super::source::placeholders::{self, Piece};
 use super::statement::{Bind, Statement};
@@ -40,7 +40,7 @@ pub fn run(connection: &mut Connection, plan: &TaskPlan, entry: &Entry) -> Resul
         if let Err(outcome) = execute(connection, plan, entry)? {
             return Ok(Err(outcome));
         }
-        let settled = settle::settle(connection, &context(plan, entry.node_id), std::slice::from_ref(&settlement))?;
+        let settled = settle::settle(connection, &plan.context(entry.node_id), std::slice::from_ref(&settlement))?;
         if settled.lost.is_empty() { Ok(Ok(())) } else { Err(Error::conflict("the claim no longer stands")) }
     });
     match result {
@@ -98,19 +98,10 @@ pub fn work(
             });
             settlements.push(settlement);
         }
-        let settled = settle::settle(connection, &context(plan, claimant.node_id), &settlements)?;
+        let settled = settle::settle(connection, &plan.context(claimant.node_id), &settlements)?;
         // They are locked by this very transaction: if they are not ours, neither is what was done for them.
         if settled.lost.is_empty() { Ok(worked) } else { Err(Error::conflict("the transaction lost its claims")) }
     })
-}
-
-fn context(plan: &TaskPlan, node_id: i64) -> Context<'_> {
-    Context {
-        node_id,
-        source: plan.source.as_deref(),
-        drop_completed: plan.drops_completed(),
-        drop_failed: plan.drops_failed(),
-    }
 }
 
 fn completed(plan: &TaskPlan, entry: &Entry) -> Settlement {
