@@ -16,6 +16,7 @@ pub mod serve;
 pub mod store;
 pub mod telemetry;
 pub mod testing;
+pub mod trigger;
 pub mod work;
 
 pub use error::{Error, Result};

@@ -93,8 +93,14 @@ fn no_machine_and_no_registry_is_named() {
 #[test]
 fn layers_look_down_only() {
     // From the lowest up; each may name itself and what stands before it.
-    const LAYERS: [&[&str]; 5] =
-        [&["model"], &["config"], &["store"], &["handler", "actor"], &["node", "http", "serve", "work", "cli"]];
+    const LAYERS: [&[&str]; 6] = [
+        &["model"],
+        &["trigger"],
+        &["config"],
+        &["store"],
+        &["handler", "actor"],
+        &["node", "http", "serve", "work", "cli"],
+    ];
     let mut found = Vec::new();
     for (height, layer) in LAYERS.iter().enumerate() {
         let above: Vec<_> = LAYERS[height + 1..].iter().flat_map(|names| names.iter()).collect();

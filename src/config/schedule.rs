@@ -1,6 +1,9 @@
-//! `[schedules.*]`: read and checked for form here; triggers are evaluated elsewhere.
+//! `[schedules.*]`: what fires and by which policies. When it is due is `trigger`'s.
 
 use std::time::Duration;
+
+use crate::model::time::Micros;
+use crate::trigger::{Cron, Kind, Timer, Zone};
 
 /// `[schedules.NAME]`
 #[derive(Debug, Clone, PartialEq)]
@@ -11,8 +14,8 @@ pub struct Schedule {
     pub task: String,
     /// When it fires.
     pub trigger: Trigger,
-    /// IANA name of the zone in which `cron` is read.
-    pub timezone: String,
+    /// The zone on whose clocks `cron` is read.
+    pub timezone: Zone,
     /// JSON, for a task without a source.
     pub payload: Option<String>,
     /// Nothing before this instant.
@@ -36,7 +39,7 @@ impl Schedule {
             name: name.into(),
             task: task.into(),
             trigger,
-            timezone: "UTC".into(),
+            timezone: Zone::utc(),
             payload: None,
             start: None,
             end: None,
@@ -46,6 +49,17 @@ impl Schedule {
             overlap: Overlap::default(),
         }
     }
+
+    /// When it is due. An interval counts from `start`, which is itself due, else from the instant `first_seen`.
+    pub fn timer(&self, first_seen: Micros) -> Timer {
+        let start = self.start.map(jiff::Timestamp::as_microsecond);
+        let kind = match &self.trigger {
+            Trigger::Every(every) => Kind::Every { anchor: start.unwrap_or(first_seen), every: *every },
+            Trigger::Cron(cron) => Kind::Cron { cron: cron.clone(), zone: self.timezone.clone() },
+            Trigger::At(moment) => Kind::At(moment.as_microsecond()),
+        };
+        Timer { kind, start, end: self.end.map(jiff::Timestamp::as_microsecond) }
+    }
 }
 
 /// One of `every`, `cron`, `at`.
@@ -53,8 +67,8 @@ impl Schedule {
 pub enum Trigger {
     /// An interval, at least 100 ms.
     Every(Duration),
-    /// A cron expression, as typed.
-    Cron(String),
+    /// A cron expression.
+    Cron(Cron),
     /// A moment.
     At(jiff::Timestamp),
 }

@@ -21,6 +21,11 @@ pub(super) struct Text {
 }
 
 impl Text {
+    /// True if nothing in it came out of the environment.
+    pub(super) fn is_as_typed(&self) -> bool {
+        self.text == self.typed
+    }
+
     /// How a message names it: as it was typed, without secrets, and short.
     pub(super) fn shown(&self) -> String {
         let masked = mask::masked(&self.typed);

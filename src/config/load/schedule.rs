@@ -1,4 +1,4 @@
-//! Reads `[schedules.*]`. A cron expression is only looked at for being there; what it means is not this module's.
+//! Reads `[schedules.*]`. What a trigger means is `trigger`'s; where an error stands is said here.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,6 +8,7 @@ use crate::config::duration;
 use crate::config::nearest::{enumerate, nearest};
 use crate::config::schedule::{Misfire, Overlap, Schedule, Trigger};
 use crate::config::walk::{Item, Section};
+use crate::trigger::{Cron, SHORTEST, Zone};
 
 pub(super) const KEYS: &[&str] = &[
     "task",
@@ -23,9 +24,6 @@ pub(super) const KEYS: &[&str] = &[
     "misfire_grace",
     "overlap",
 ];
-
-/// The shortest interval.
-const SHORTEST: Duration = Duration::from_millis(100);
 
 pub(super) fn read_all(root: &Section, tasks: &[String]) -> BTreeMap<String, Schedule> {
     let items = root.section("schedules").items();
@@ -97,7 +95,7 @@ fn read_trigger(section: &Section) -> Option<Trigger> {
     }
     match item.key.as_str() {
         "every" => item.duration(SHORTEST, until_the_end_of_time()).map(Trigger::Every),
-        "cron" => item.filled().map(|text| Trigger::Cron(text.trim().to_owned())),
+        "cron" => cron(&item).map(Trigger::Cron),
         _ => item.instant().map(Trigger::At),
     }
 }
@@ -109,19 +107,27 @@ fn until_the_end_of_time() -> Duration {
     Duration::from_secs(days * 86_400)
 }
 
-fn timezone(item: &Item) -> Option<String> {
+fn cron(item: &Item) -> Option<Cron> {
     let text = item.text()?;
-    let name = text.text.trim();
-    if let Ok(zone) = jiff::tz::TimeZone::get(name) {
-        return Some(zone.iana_name().unwrap_or(name).to_owned());
-    }
-    let known: Vec<String> = jiff::tz::db().available().map(|name| name.to_string()).collect();
-    let city = known.iter().find(|full| full.rsplit('/').next().is_some_and(|city| city.eq_ignore_ascii_case(name)));
-    let near = city.map(String::as_str).or_else(|| nearest(name, known.iter().map(String::as_str)));
-    let help = match near {
-        Some(near) => format!("the nearest name is “{near}”"),
-        None => "a name of the IANA database, such as “Europe/Berlin” or “UTC”".to_owned(),
+    let wrong = match Cron::parse(&text.text) {
+        Ok(cron) => return Some(cron),
+        Err(wrong) => wrong,
     };
-    item.wrong(format!("{} is not the name of a time zone", text.shown()), help);
+    // What came out of the environment may be a secret that went astray.
+    match text.is_as_typed() {
+        true => item.wrong(wrong.message(), wrong.help()),
+        false => item.wrong(format!("{} is no cron expression", text.shown()), Cron::FORM),
+    }
     None
+}
+
+fn timezone(item: &Item) -> Option<Zone> {
+    let text = item.text()?;
+    match Zone::get(text.text.trim()) {
+        Ok(zone) => Some(zone),
+        Err(wrong) => {
+            item.wrong(format!("{} is not the name of a time zone", text.shown()), wrong.help());
+            None
+        }
+    }
 }

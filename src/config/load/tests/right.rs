@@ -6,6 +6,7 @@ use super::super::Purpose;
 use super::{read, read_for, right};
 use crate::config::*;
 use crate::model::{Delivery, Keep};
+use crate::trigger::Cron;
 
 const CONTRACT: &str = r#"
 [database]
@@ -95,7 +96,7 @@ fn every_key_of_the_contract_is_read() {
     assert_eq!(source.done, Some(WriteBack::Set("processed = TRUE".into())));
     assert_eq!(source.every, Some(Duration::from_secs(2)));
     let schedule = &config.schedules["nightly"];
-    assert_eq!(schedule.trigger, Trigger::Cron("0 3 * * *".into()));
+    assert_eq!(schedule.trigger, Trigger::Cron(Cron::parse("0 3 * * *").unwrap()));
     assert_eq!(schedule.payload.as_deref(), Some(r#"{"full":true}"#));
     assert_eq!(schedule.start.unwrap().to_string(), "2026-12-01T00:00:00Z");
     assert!(!format!("{config:?}").contains("s3cret"));

@@ -130,6 +130,7 @@ fn nothing_secret_is_shown_whatever_is_wrong() {
         "[tasks.t]\npull = true\nrate = \"${PW}\"\nconcurrency = \"${PW}\"\nbackoff = { factor = \"${PW}\" }",
         "[tasks.t]\npull = true\n[schedules.s]\ntask = \"${PW}\"\nevery = \"${PW}\"\ntimezone = \"${PW}\"",
         "[tasks.t]\npull = true\n[schedules.s]\ntask = \"t\"\nat = \"${PW}\"",
+        "[tasks.t]\npull = true\n[schedules.s]\ntask = \"t\"\ncron = \"${PW}\"",
     ] {
         let errors = read(text, &VARIABLES).expect_err(text);
         let all = format!("{errors} {errors:?} {}", errors.render(true, "x"));

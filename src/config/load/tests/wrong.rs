@@ -157,7 +157,10 @@ fn schedules() {
         SCHEDULE,
         &[
             ("", "3:12 schedules.s", &["nothing says when it fires", "exactly one of every"]),
-            ("cron = \"\"", "5:8 schedules.s.cron", &["is empty"]),
+            ("cron = \"\"", "5:8 schedules.s.cron", &["the expression is empty", "five fields"]),
+            ("cron = 5", "5:8 schedules.s.cron", &["is text"]),
+            ("cron = \"60 * * * *\"", "5:8 schedules.s.cron", &["minute “60” is out of range", "a minute is 0-59"]),
+            ("cron = \"0 0 30 2 *\"", "5:8 schedules.s.cron", &["“0 0 30 2 *” never comes: February has no day 30"]),
             ("cron = \"* * * * *\"\nevery = \"1h\"", "5:1 schedules.s.cron", &["two triggers, “every” and “cron”"]),
             ("at = \"tomorrow\"", "5:6 schedules.s.at", &["“tomorrow” is no instant"]),
             ("at = \"2027-01-01T00:00:00\"", "5:6 schedules.s.at", &["with its offset"]),
