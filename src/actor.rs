@@ -8,6 +8,7 @@
 //!                          └─Execute──▶ ExecutorActor ──Settle──▶ DatabaseActor × N
 //!  HeartbeatActor ──Renew──▶ LeaseActor (SyncArbiter, one thread, one connection of its own)
 //!        └─Incarnation, LeaseLost──▶ SchedulerActor, ExecutorActor
+//!  LeadershipActor ──Lead──▶ LeaseActor;  ──Leads──▶ FiringActor ──PlanFirings──▶ DatabaseActor × 1 (its own)
 //!  DutyActor ──Rescue, Verify, Perform──▶ DatabaseActor × 1 (SyncArbiter of its own)
 //! ```
 //!
@@ -17,8 +18,10 @@
 pub mod database;
 pub mod duty;
 pub mod executor;
+pub mod firing;
 pub mod guard;
 pub mod heartbeat;
+pub mod leadership;
 pub mod lease;
 pub mod message;
 pub mod scheduler;
@@ -27,6 +30,8 @@ pub mod tally;
 pub use database::DatabaseActor;
 pub use duty::DutyActor;
 pub use executor::ExecutorActor;
+pub use firing::FiringActor;
 pub use heartbeat::HeartbeatActor;
+pub use leadership::LeadershipActor;
 pub use lease::LeaseActor;
 pub use scheduler::SchedulerActor;

@@ -4,6 +4,7 @@ pub mod actor;
 pub mod cli;
 pub mod config;
 pub mod error;
+pub mod firing;
 pub mod handler;
 pub mod http;
 #[cfg(feature = "postgres")]

@@ -5,8 +5,8 @@
 
 mod open;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use actix::prelude::*;
@@ -15,13 +15,19 @@ use tokio::time::{timeout, timeout_at};
 
 use crate::actor::database::{DatabaseActor, Pool};
 use crate::actor::executor::ReportTo;
-use crate::actor::message::{Begin, Configure, Drain, Leave, StopClaiming, Wake};
+use crate::actor::message::{Begin, Configure, Declare, Drain, Leave, StepDown, StopClaiming, StopFiring, Wake};
 use crate::actor::tally::Tally;
-use crate::actor::{DutyActor, ExecutorActor, HeartbeatActor, LeaseActor, SchedulerActor, duty, scheduler};
+use crate::actor::{
+    DutyActor, ExecutorActor, FiringActor, HeartbeatActor, LeadershipActor, LeaseActor, SchedulerActor, duty, firing,
+    scheduler,
+};
+use crate::config::schedule::Definition;
 use crate::config::{self, Config, DatabaseUrl, HandlerKind, NodeRole};
 use crate::error::Result;
 use crate::store::Store;
+use crate::store::nodes::{Declaration, DeclarationKind};
 use crate::store::plan::TaskPlan;
+use crate::store::schedules::DeclaredSchedule;
 
 pub use open::{Migrate, Opened};
 
@@ -46,8 +52,21 @@ pub struct Node {
     pub heartbeat: Addr<HeartbeatActor>,
     /// Does what is done now and then.
     pub duty: Addr<DutyActor>,
+    /// Fires schedules, on a node with that role.
+    pub firing: Option<Firing>,
+    /// What the node declares besides tasks.
+    schedules: Arc<RwLock<Vec<Declaration>>>,
     /// How often tasks have been configured.
     generation: Arc<AtomicU64>,
+}
+
+/// What fires schedules on a node.
+#[derive(Clone)]
+pub struct Firing {
+    /// Looks for due schedules.
+    pub actor: Addr<FiringActor>,
+    /// Keeps the lease of the scheduler, or waits for it.
+    pub leadership: Addr<LeadershipActor>,
 }
 
 impl Node {
@@ -61,7 +80,7 @@ impl Node {
             SyncArbiter::start(threads, move || DatabaseActor::new(store.clone(), pool))
         };
         let database = pool(config.database.connections, Pool::Work);
-        let (duties, sweeps) = (pool(1, Pool::Work), pool(1, Pool::Work));
+        let (duties, sweeps, firings) = (pool(1, Pool::Work), pool(1, Pool::Work), pool(1, Pool::Work));
         let statements = pool(statements, Pool::Handler);
         let lease_actor = {
             let (store, node) = (store.clone(), config.node.clone());
@@ -95,35 +114,57 @@ impl Node {
         };
         SystemRegistry::set(scheduler.clone());
         executor.do_send(ReportTo(scheduler.clone()));
+        let firing = config.node.has(NodeRole::Scheduler).then(|| {
+            let wiring = firing::Wiring {
+                database: firings,
+                scheduler: scheduler.clone(),
+                node: config.node.name.clone(),
+                lease: config.node.lease,
+                poll: config.node.poll,
+            };
+            let actor = FiringActor::start_in_arbiter(&scheduling.handle(), move |_| FiringActor::new(wiring));
+            let (leases, told, lease) = (lease_actor.clone(), actor.clone().recipient(), config.node.lease);
+            let leadership = LeadershipActor::start_in_arbiter(&beating.handle(), move |_| {
+                LeadershipActor::new(leases, lease, told)
+            });
+            Firing { actor, leadership }
+        });
         let duty = {
             let wiring = duty::Wiring {
                 database: duties,
                 sweeps,
                 scheduler: scheduler.clone(),
                 executor: executor.clone(),
+                firing: firing.as_ref().map(|firing| firing.actor.clone().recipient()),
                 tally,
+                keep_firings: config.database.keep_firings,
                 lease: config.node.lease,
                 poll: config.node.poll,
             };
             DutyActor::start_in_arbiter(&scheduling.handle(), move |_| DutyActor::new(wiring))
         };
         let heartbeat = {
-            let incarnated =
+            let mut incarnated =
                 vec![executor.clone().recipient(), duty.clone().recipient(), scheduler.clone().recipient()];
-            let lost = vec![scheduler.clone().recipient(), executor.clone().recipient(), duty.clone().recipient()];
+            let mut lost = vec![scheduler.clone().recipient(), executor.clone().recipient(), duty.clone().recipient()];
+            if let Some(firing) = &firing {
+                incarnated.extend([firing.actor.clone().recipient(), firing.leadership.clone().recipient()]);
+                lost.extend([firing.actor.clone().recipient(), firing.leadership.clone().recipient()]);
+            }
             let lease = config.node.lease;
             HeartbeatActor::start_in_arbiter(&beating.handle(), move |_| {
                 HeartbeatActor::new(lease_actor, lease, Box::new(on_pulse), incarnated, lost)
             })
         };
-        Self { config, store, scheduler, executor, heartbeat, duty, generation: Arc::default() }
+        let schedules = Arc::new(RwLock::new(declarations(&config)));
+        Self { config, store, scheduler, executor, heartbeat, duty, firing, schedules, generation: Arc::default() }
     }
 
     /// Brings the database to this binary's schema and begins to work. Goes on trying while the database does not
     /// answer; an error is final. Returns once the tasks are declared, so that the API takes entries for them.
     pub async fn open(&self, migrate: Migrate) -> Result<Opened> {
         let opened = open::open(&self.store, &self.config, migrate).await?;
-        self.configure(opened.plans.clone());
+        self.configure(opened.plans.clone(), true);
         self.heartbeat.do_send(Begin { installation: opened.installation.clone(), strategy: self.store.strategy });
         self.listen();
         self.resolve_later(opened.plans.clone(), opened.unresolved.clone());
@@ -132,10 +173,11 @@ impl Node {
         Ok(opened)
     }
 
-    /// Puts other tasks in the place of those before; what runs goes on.
-    pub fn configure(&self, plans: Vec<Arc<TaskPlan>>) {
+    /// Puts other tasks in the place of those before; what runs goes on. `anew`: the configuration was just read.
+    pub fn configure(&self, plans: Vec<Arc<TaskPlan>>, anew: bool) {
         self.executor.do_send(Configure { plans: plans.clone() });
-        self.duty.do_send(Configure { plans: plans.clone() });
+        let schedules = self.schedules.read().unwrap_or_else(PoisonError::into_inner).clone();
+        self.duty.do_send(Declare { plans: plans.clone(), schedules, anew });
         if self.config.node.has(NodeRole::Worker) {
             self.scheduler.do_send(Configure { plans });
         }
@@ -146,6 +188,10 @@ impl Node {
     pub async fn drain(&self, drain: Duration) {
         let until = Instant::now() + drain;
         let work = async {
+            // Another leads from now on; until it does this node goes on firing.
+            if let Some(firing) = &self.firing {
+                let _ = timeout_at(until.into(), firing.leadership.send(StepDown)).await;
+            }
             // An actor that is gone has nothing to finish.
             let _ = timeout_at(until.into(), self.scheduler.send(StopClaiming)).await;
             let _ = timeout_at((until + LAST_WRITES).into(), self.executor.send(Drain { until })).await;
@@ -153,6 +199,9 @@ impl Node {
         // Side by side: a database that does not answer must not hold up the end of what runs.
         let _ = tokio::join!(work, timeout(drain + LAST_WRITES, self.heartbeat.send(Leave { stopped: false })));
         let leave = async {
+            if let Some(firing) = &self.firing {
+                let _ = firing.actor.send(StopFiring).await;
+            }
             let _ = self.duty.send(duty::Finish).await;
             let _ = self.heartbeat.send(Leave { stopped: true }).await;
         };
@@ -166,10 +215,11 @@ impl Node {
         self.scheduler.do_send(Wake);
     }
 
-    /// Puts the tasks of another configuration in the place of those before; what runs goes on.
+    /// Puts tasks and schedules of another configuration in the place of those before; what runs goes on.
     pub async fn reconfigure(&self, config: &Config) -> Result<Vec<Arc<TaskPlan>>> {
         let (plans, unresolved) = open::resolve(&self.store, config.tasks.values().cloned().collect()).await?;
-        self.configure(plans.clone());
+        *self.schedules.write().unwrap_or_else(PoisonError::into_inner) = declarations(config);
+        self.configure(plans.clone(), true);
         self.resolve_later(plans.clone(), unresolved);
         Ok(plans)
     }
@@ -190,7 +240,7 @@ impl Node {
                 {
                     plans.extend(found);
                     unresolved = left;
-                    node.configure(plans.clone());
+                    node.configure(plans.clone(), false);
                 }
             }
         });
@@ -209,6 +259,16 @@ impl Node {
         #[cfg(not(feature = "postgres"))]
         let _ = (database, DatabaseUrl::memory);
     }
+}
+
+/// What a node declares of its schedules.
+fn declarations(config: &Config) -> Vec<Declaration> {
+    let declaration = |schedule: &config::Schedule| {
+        let sweeps = config.tasks.get(&schedule.task).is_some_and(|task| task.source.is_some());
+        let declared = DeclaredSchedule { definition: Definition::from(schedule), sweeps };
+        Declaration { kind: DeclarationKind::Schedule, name: schedule.name.clone(), body: declared.to_json() }
+    };
+    config.schedules.values().map(declaration).collect()
 }
 
 /// Environment variables that programs must not see: those that held secrets, and whatever holds the database's

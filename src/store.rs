@@ -11,7 +11,9 @@ pub mod demo;
 pub mod dialect;
 pub mod entries;
 mod fault;
+pub mod firings;
 pub mod holds;
+pub mod leases;
 pub mod migrate;
 pub mod minutes;
 #[cfg(feature = "mysql")]
@@ -24,6 +26,7 @@ mod pool;
 pub mod prune;
 pub mod rescue;
 pub mod runs;
+pub mod schedules;
 pub mod server;
 pub mod settle;
 mod setup;
@@ -84,8 +87,8 @@ impl Store {
         Self {
             database: database.clone(),
             strategy: server::strategy(database.claim),
-            // Two more than the actors: duties and sweeps run beside claims and results.
-            work: Pool::new(database, bounded("work", 30, 10_000), database.connections + 2, Some(&queue)),
+            // Three more than the actors: duties, sweeps and firings run beside claims and results.
+            work: Pool::new(database, bounded("work", 30, 10_000), database.connections + 3, Some(&queue)),
             lease: Pool::new(database, bounded("lease", 5, renewal), 1, None),
             read: Pool::new(database, bounded("read", 15, 5_000), 4, Some(&queue)),
             handler: Pool::new(database, unbounded, sql_handlers.max(1), Some(&queue)),

@@ -47,6 +47,8 @@ pub fn run(mut config: Config) -> Result<Report> {
     handler::webhook::install_tls_provider();
     handler::command::adopt_orphans();
     config.node.roles = vec![NodeRole::Worker];
+    // Nor does it speak for schedules, which it would leave a moment later.
+    config.schedules.clear();
     config.node.poll = config.node.poll.min(POLL);
     // By this name the run finds what it did itself; a node of the usual name may live beside it.
     let id = std::process::id();

@@ -93,10 +93,11 @@ fn no_machine_and_no_registry_is_named() {
 #[test]
 fn layers_look_down_only() {
     // From the lowest up; each may name itself and what stands before it.
-    const LAYERS: [&[&str]; 6] = [
+    const LAYERS: [&[&str]; 7] = [
         &["model"],
         &["trigger"],
         &["config"],
+        &["firing"],
         &["store"],
         &["handler", "actor"],
         &["node", "http", "serve", "work", "cli"],

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use actix::prelude::*;
 
 use super::guard;
-use super::message::{Batch, Claim, Perform, ProcessBatch, Rescue, RunStatement, Settle, Work};
+use super::message::{
+    Batch, Claim, Perform, PlanFirings, PlannedFirings, ProcessBatch, Rescue, RunStatement, Settle, Work,
+};
 use crate::error::{Error, Result};
 use crate::model::time::SECOND;
 use crate::store::claim::{self, ClaimRequest, Claimant, Due};
@@ -16,7 +18,7 @@ use crate::store::plan::TaskPlan;
 use crate::store::rescue::Rescued;
 use crate::store::settle::Settled;
 use crate::store::statement_handler::{self, Ran};
-use crate::store::{Lent, Store, holds, rescue, settle};
+use crate::store::{Lent, Store, firings, holds, rescue, schedules, settle};
 
 /// How long one transaction of SQL handlers goes on taking entries: others wait for its locks.
 const TRANSACTION: Duration = Duration::from_millis(50);
@@ -235,6 +237,22 @@ impl Handler<Rescue> for DatabaseActor {
             }
             rescued.entries += rescue::of_outside_workers(&mut connection)?;
             Ok(rescued)
+        })
+    }
+}
+
+impl Handler<PlanFirings> for DatabaseActor {
+    type Result = Result<PlannedFirings>;
+
+    fn handle(&mut self, message: PlanFirings, _: &mut Self::Context) -> Self::Result {
+        guard::catch("firing", || {
+            let mut connection = self.connection()?;
+            let seen = if message.reconcile {
+                Some(schedules::reconcile(&mut connection, message.seen.as_ref())?)
+            } else {
+                message.seen
+            };
+            Ok(PlannedFirings { seen, passed: firings::pass(&mut connection, &message.pass)? })
         })
     }
 }

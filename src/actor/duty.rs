@@ -18,11 +18,13 @@ use tokio::sync::oneshot;
 
 use super::database::DatabaseActor;
 use super::executor::ExecutorActor;
-use super::message::{Configure, Incarnation, LeaseLost, Perform};
+use super::message::{Declare, Incarnation, LeaseLost, Perform, Wake};
 use super::scheduler::SchedulerActor;
 use super::tally::Tally;
 use crate::error::{Error, Result};
+use crate::model::time::Micros;
 use crate::store::Connection;
+use crate::store::nodes::{Declaration, DeclarationKind};
 use crate::store::plan::TaskPlan;
 
 /// What duties need of the node around them.
@@ -36,8 +38,12 @@ pub struct Wiring {
     pub scheduler: Addr<SchedulerActor>,
     /// Whose claims are verified.
     pub executor: Addr<ExecutorActor>,
+    /// Whom to tell that declarations have changed; nobody on a node that does not fire.
+    pub firing: Option<Recipient<Wake>>,
     /// Sums to be written.
     pub tally: Tally,
+    /// How long firings are kept.
+    pub keep_firings: Duration,
     /// How long a lease lasts.
     pub lease: Duration,
     /// The longest between two looks.
@@ -74,6 +80,10 @@ pub struct Declared;
 pub struct DutyActor {
     wiring: Wiring,
     plans: Vec<Arc<TaskPlan>>,
+    schedules: Vec<Declaration>,
+    /// Since when this node has declared what it does, on the database's clock. Kept from one incarnation to the next:
+    /// one that comes back must not speak before those that have started since.
+    since: Option<Micros>,
     node_id: Option<i64>,
     /// The incarnation under which this process writes its sums: its first.
     first_node_id: Option<i64>,
@@ -99,6 +109,8 @@ impl DutyActor {
             clock: rescue::ClockGuard::new(wiring.lease),
             wiring,
             plans: Vec::new(),
+            schedules: Vec::new(),
+            since: None,
             node_id: None,
             first_node_id: None,
             reports: BTreeMap::new(),
@@ -197,11 +209,15 @@ impl Handler<LeaseLost> for DutyActor {
     }
 }
 
-impl Handler<Configure> for DutyActor {
+impl Handler<Declare> for DutyActor {
     type Result = ();
 
-    fn handle(&mut self, message: Configure, ctx: &mut Self::Context) {
+    fn handle(&mut self, message: Declare, ctx: &mut Self::Context) {
         self.plans = message.plans;
+        self.schedules = message.schedules;
+        if message.anew {
+            self.since = None;
+        }
         self.declare(ctx);
     }
 }
@@ -245,24 +261,36 @@ impl Handler<Reports> for DutyActor {
 }
 
 impl DutyActor {
-    /// Tells all nodes which tasks this one declares; tried until it is written.
+    /// Tells all nodes which tasks and schedules this one declares; tried until it is written.
     fn declare(&mut self, ctx: &mut Context<Self>) {
         let Some(node_id) = self.node_id else { return };
-        let declarations: Vec<_> = self
-            .plans
-            .iter()
-            .map(|plan| crate::store::nodes::Declaration { name: plan.name().to_owned(), body: plan.declaration() })
-            .collect();
-        let work = self.perform("declaring tasks", move |connection| {
-            crate::store::nodes::declare(connection, node_id, &declarations).map(|()| false)
+        let mut declarations = self.schedules.clone();
+        declarations.extend(self.plans.iter().map(|plan| Declaration {
+            kind: DeclarationKind::Task,
+            name: plan.name().to_owned(),
+            body: plan.declaration(),
+        }));
+        let (since, (tell, told)) = (self.since, oneshot::channel());
+        let work = self.perform("declaring tasks and schedules", move |connection| {
+            let since = crate::store::nodes::declare(connection, node_id, &declarations, since)?;
+            // The receiver waits on the same future: it cannot be gone.
+            let _ = tell.send(since);
+            Ok(false)
         });
+        let work = async move { work.await.map(|_| told) };
         ctx.spawn(work.into_actor(self).map(|result, act, ctx| {
-            if let Err(error) = result {
-                tracing::warn!(%error, "tasks could not be declared; tried again");
-                ctx.run_later(Duration::from_secs(1), |act, ctx| act.declare(ctx));
-                return;
+            match result {
+                Ok(mut told) => act.since = told.try_recv().ok(),
+                Err(error) => {
+                    tracing::warn!(%error, "tasks and schedules could not be declared; tried again");
+                    ctx.run_later(Duration::from_secs(1), |act, ctx| act.declare(ctx));
+                    return;
+                }
             }
             act.declared = true;
+            if let Some(firing) = &act.wiring.firing {
+                firing.do_send(Wake);
+            }
             for reply in act.waiting.drain(..) {
                 // Nobody waits any more: nothing to do.
                 let _ = reply.send(());

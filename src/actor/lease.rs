@@ -5,10 +5,14 @@ use std::time::{Duration, Instant};
 use actix::prelude::*;
 
 use super::guard;
-use super::message::{Register, Renew, Resign};
+use super::message::{GiveUpLead, Lead, Leading, Register, Renew, Resign};
 use crate::config::NodeRole;
 use crate::error::Result;
+use crate::store::leases::{self, Holder, Take};
 use crate::store::{Store, nodes};
+
+/// The lease of the leader.
+const SCHEDULER: &str = "scheduler";
 
 /// Writes the node's lease. Lives in a SyncArbiter of one thread.
 pub struct LeaseActor {
@@ -63,5 +67,34 @@ impl Handler<Resign> for LeaseActor {
                 nodes::drain(&mut connection, message.node_id)
             }
         })
+    }
+}
+
+impl Handler<Lead> for LeaseActor {
+    type Result = Result<Option<Leading>>;
+
+    fn handle(&mut self, message: Lead, _: &mut Self::Context) -> Self::Result {
+        guard::catch("leading", || {
+            let mut connection = self.store.lease()?;
+            let asked = Instant::now();
+            if let Some(term) = message.term
+                && leases::renew(&mut connection, SCHEDULER, term, self.lease)?
+            {
+                return Ok(Some(Leading { term, asked }));
+            }
+            let holder = Holder { node_id: Some(message.node_id), label: &self.name };
+            Ok(match leases::take(&mut connection, SCHEDULER, holder, self.lease, Duration::ZERO)? {
+                Take::Taken(term) => Some(Leading { term, asked }),
+                Take::Refused(_) => None,
+            })
+        })
+    }
+}
+
+impl Handler<GiveUpLead> for LeaseActor {
+    type Result = Result<()>;
+
+    fn handle(&mut self, message: GiveUpLead, _: &mut Self::Context) -> Self::Result {
+        guard::catch("giving up the lead", || leases::resign(&mut *self.store.lease()?, SCHEDULER, message.term))
     }
 }

@@ -1,9 +1,12 @@
 //! Every message that crosses between actors, with its reply.
 
+mod firing;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use actix::prelude::*;
+pub use firing::{Declare, GiveUpLead, Lead, Leading, Leads, PlanFirings, PlannedFirings, StepDown, StopFiring};
 
 use crate::error::{Error, Result};
 use crate::model::Entry;

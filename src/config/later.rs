@@ -18,9 +18,6 @@ impl Config {
                 }
             }
         }
-        for name in self.schedules.keys() {
-            remarks.push(format!("schedules.{name} is read and checked, but this version does not fire schedules yet"));
-        }
         remarks
     }
 }

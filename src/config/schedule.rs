@@ -1,6 +1,11 @@
 //! `[schedules.*]`: what fires and by which policies. When it is due is `trigger`'s.
 
+mod definition;
+
 use std::time::Duration;
+
+pub use definition::Definition;
+use serde::{Deserialize, Serialize};
 
 use crate::model::time::Micros;
 use crate::trigger::{Cron, Kind, Timer, Zone};
@@ -74,7 +79,8 @@ pub enum Trigger {
 }
 
 /// `misfire = …`
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Misfire {
     /// The newest missed fires.
     #[default]
@@ -86,7 +92,8 @@ pub enum Misfire {
 }
 
 /// `overlap = …`
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Overlap {
     /// The due time is skipped.
     #[default]

@@ -131,13 +131,17 @@ pub fn remove(connection: &mut Connection, names: &Names, nodes: &[String], sche
         "DELETE FROM soloist_sweeps WHERE task = ?",
         "DELETE FROM soloist_minutes WHERE task = ?",
         "DELETE FROM soloist_tasks WHERE name = ?",
-        "DELETE FROM soloist_declarations WHERE name = ?",
     ];
     for sql in of_task {
         connection.execute(Statement::new(sql).bind(names.task.as_str()))?;
     }
     for node in nodes {
-        connection.execute(Statement::new("DELETE FROM soloist_nodes WHERE name = ?").bind(node.as_str()))?;
+        for sql in [
+            "DELETE FROM soloist_declarations WHERE node_id IN (SELECT id FROM soloist_nodes WHERE name = ?)",
+            "DELETE FROM soloist_nodes WHERE name = ?",
+        ] {
+            connection.execute(Statement::new(sql).bind(node.as_str()))?;
+        }
     }
     if schema {
         let entries = connection.number(Statement::new("SELECT count(*) AS n FROM soloist_entries"))?;

@@ -146,21 +146,33 @@ impl Dialect {
         self == Self::Mysql
     }
 
-    /// An `UPDATE` of `soloist_entries AS e` joined to rows of JSON named `o`, as in [`Dialect::rows_of_json`]. `set`
-    /// names columns bare on its left sides and `e.`, `o.` on its right sides; it and `condition` bind nothing.
+    /// An `UPDATE` of `soloist_entries AS e` joined by `id` to rows of JSON: see [`Dialect::update_rows`].
     pub fn update_from_json(self, columns: Columns<'_>, set: &[(&str, &str)], condition: &str) -> String {
+        self.update_rows("soloist_entries", &["id"], columns, set, condition)
+    }
+
+    /// An `UPDATE` of `table AS e` joined by `keys` to rows of JSON named `o`, as in [`Dialect::rows_of_json`]. `set`
+    /// names columns bare on its left sides and `e.`, `o.` on its right sides; it and `condition` bind nothing.
+    pub fn update_rows(
+        self,
+        table: &str,
+        keys: &[&str],
+        columns: Columns<'_>,
+        set: &[(&str, &str)],
+        condition: &str,
+    ) -> String {
         let rows = self.rows_of_json("o", columns);
-        let join = |prefix: &str| {
+        let set = |prefix: &str| {
             set.iter().map(|(column, value)| format!("{prefix}{column} = {value}")).collect::<Vec<_>>().join(", ")
         };
+        let on = keys.iter().map(|key| format!("e.{key} = o.{key}")).collect::<Vec<_>>().join(" AND ");
         match self {
             Self::Sqlite | Self::Postgres => {
-                format!("UPDATE soloist_entries AS e SET {} FROM {rows} WHERE e.id = o.id AND {condition}", join(""))
+                format!("UPDATE {table} AS e SET {} FROM {rows} WHERE {on} AND {condition}", set(""))
             }
-            Self::Mysql => format!(
-                "UPDATE {rows} STRAIGHT_JOIN soloist_entries AS e ON e.id = o.id SET {} WHERE {condition}",
-                join("e.")
-            ),
+            Self::Mysql => {
+                format!("UPDATE {rows} STRAIGHT_JOIN {table} AS e ON {on} SET {} WHERE {condition}", set("e."))
+            }
         }
     }
 

@@ -12,6 +12,7 @@ mod shape;
 pub use act::{Action, apply, cancel, delete, retry, run_now};
 pub use bulk::{Bulk, apply_in_bulk};
 pub use filter::Filter;
+pub(in crate::store) use insert::insert_rows;
 pub use insert::{insert, insert_watched};
 pub use read::{get, installation, list};
 pub use shape::{AttemptShape, EntryShape, Page};

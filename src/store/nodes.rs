@@ -4,7 +4,10 @@
 
 use std::time::Duration;
 
+use serde_json::json;
+
 use super::connection::Connection;
+use super::dialect::ColumnKind::Text;
 use super::dialect::Dialect;
 use super::statement::Statement;
 use crate::config::NodeRole;
@@ -75,27 +78,56 @@ pub fn clock(connection: &mut Connection) -> Result<Micros> {
     connection.number(Statement::new(sql))
 }
 
-/// What an incarnation declares of one task, for all nodes to read.
+/// What an incarnation declares, for all nodes to read.
 #[derive(Debug, Clone)]
 pub struct Declaration {
-    /// The task's name.
+    /// What it is of.
+    pub kind: DeclarationKind,
+    /// Its name.
     pub name: String,
     /// JSON.
     pub body: String,
 }
 
-/// Replaces what an incarnation declares.
-pub fn declare(connection: &mut Connection, id: i64, tasks: &[Declaration]) -> Result<()> {
-    let rows: Vec<_> = tasks.iter().map(|task| serde_json::json!({ "name": task.name, "body": task.body })).collect();
-    let dialect = connection.dialect();
-    let columns = [("name", super::dialect::ColumnKind::Text), ("body", super::dialect::ColumnKind::Text)];
-    let sql = dialect.sql(&format!(
+/// What may be declared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeclarationKind {
+    /// A task that the node works.
+    Task,
+    /// A schedule.
+    Schedule,
+}
+
+/// Replaces what an incarnation declares, as of `since` or else of now; as of when that is.
+///
+/// One more row stands for the node itself: others see by it whether anything has changed.
+pub fn declare(
+    connection: &mut Connection,
+    id: i64,
+    declarations: &[Declaration],
+    since: Option<Micros>,
+) -> Result<Micros> {
+    let mut rows: Vec<_> = declarations
+        .iter()
+        .map(|declaration| {
+            let kind = match declaration.kind {
+                DeclarationKind::Task => "task",
+                DeclarationKind::Schedule => "schedule",
+            };
+            json!({ "kind": kind, "name": declaration.name, "body": declaration.body })
+        })
+        .collect();
+    rows.push(json!({ "kind": "node", "name": "node", "body": "{}" }));
+    let sql = format!(
         "INSERT INTO soloist_declarations (node_id, kind, name, body, declared_at) \
-         SELECT ?, 'task', o.name, o.body, {{now}} FROM {}",
-        dialect.rows_of_json("o", &columns)
-    ));
+         SELECT ?, o.kind, o.name, o.body, ? FROM {}",
+        connection.dialect().rows_of_json("o", &[("kind", Text), ("name", Text), ("body", Text)])
+    );
     connection.transaction(|connection| {
+        let since = since.map_or_else(|| clock(connection), Ok)?;
         connection.execute(Statement::new("DELETE FROM soloist_declarations WHERE node_id = ?").bind(id))?;
-        connection.execute(Statement::new(sql).bind(id).bind(serde_json::Value::Array(rows).to_string())).map(|_| ())
+        let rows = serde_json::Value::Array(rows).to_string();
+        connection.execute(Statement::new(sql).bind(id).bind(since).bind(rows))?;
+        Ok(since)
     })
 }

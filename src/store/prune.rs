@@ -7,7 +7,7 @@ use diesel::sql_types::BigInt;
 
 use super::connection::Connection;
 use super::statement::Statement;
-use super::sweeps;
+use super::{firings, sweeps};
 use crate::error::Result;
 use crate::model::time::{SECOND, micros};
 use crate::model::{Keep, Retention, State};
@@ -48,6 +48,7 @@ fn of_state(connection: &mut Connection, task: &str, state: State, keep: i64) ->
         return Ok(false);
     }
     connection.transaction(|connection| {
+        firings::keep_results(connection, &ids)?;
         // `retry` may have taken one back since.
         let delete = dialect.delete_ids("soloist_entries", "id", "finished_at IS NOT NULL");
         connection.execute(Statement::new(delete).bind(dialect.ids(&ids)))?;
@@ -74,6 +75,7 @@ pub fn traces(connection: &mut Connection) -> Result<()> {
     for (sql, age) in statements {
         connection.execute(Statement::new(dialect.sql(sql)).bind(age))?;
     }
+    firings::keep_sweep_results(connection, micros(KEEP_SWEEPS))?;
     sweeps::prune(connection, KEEP_SWEEPS)?;
     Ok(())
 }

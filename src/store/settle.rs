@@ -17,6 +17,7 @@ pub use verdict::{Context, Settlement, Verdict};
 
 use super::connection::Connection;
 use super::dialect::Dialect;
+use super::firings;
 use super::statement::Statement;
 use crate::error::Result;
 
@@ -32,7 +33,9 @@ pub struct Settled {
 /// Writes what became of claimed entries of one task.
 pub fn settle(connection: &mut Connection, context: &Context<'_>, settlements: &[Settlement]) -> Result<Settled> {
     let mut settled = Settled::default();
-    let (plain, rest): (Vec<_>, Vec<_>) = settlements.iter().partition(|settlement| settlement.is_plain());
+    // What became of a scheduled entry is kept with its firing, if the entry is not kept.
+    let plain = |settlement: &&Settlement| settlement.is_plain() && !(settlement.scheduled && context.drop_completed);
+    let (plain, rest): (Vec<_>, Vec<_>) = settlements.iter().partition(plain);
     let mut by_claim: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
     for settlement in plain {
         by_claim.entry(settlement.claim).or_default().push(settlement.id);
@@ -135,6 +138,7 @@ fn drop_ended(connection: &mut Connection, context: &Context<'_>, standing: &[Se
     if ids.is_empty() {
         return Ok(());
     }
+    firings::keep_results(connection, &ids)?;
     let dialect = connection.dialect();
     for (table, column) in [("soloist_entries", "id"), ("soloist_attempts", "entry_id")] {
         let sql = dialect.delete_ids(table, column, "1 = 1");

@@ -76,8 +76,12 @@ impl Api {
         let mut connection = store.work().unwrap();
         migrate::up(&mut connection).unwrap();
         let node = nodes::register(&mut connection, "web-1", &[NodeRole::Http], Duration::from_secs(3600)).unwrap();
-        let declared = DECLARED.map(|(name, body)| nodes::Declaration { name: name.to_owned(), body: body.to_owned() });
-        nodes::declare(&mut connection, node, &declared).unwrap();
+        let declared = DECLARED.map(|(name, body)| nodes::Declaration {
+            kind: nodes::DeclarationKind::Task,
+            name: name.to_owned(),
+            body: body.to_owned(),
+        });
+        nodes::declare(&mut connection, node, &declared, None).unwrap();
         let rows = source.map(|source| Arc::new(TableSource::resolve(&mut connection, "rows", source).unwrap()));
         drop(connection);
         Self::serve(store, show_payload, rows)

@@ -41,7 +41,8 @@ pub(super) fn delete_ids(table: &str, column: &str, condition: &str) -> String {
 
 pub(super) fn lock_ids(columns: &str, condition: &str) -> String {
     format!(
-        "SELECT {columns} FROM {} STRAIGHT_JOIN soloist_entries AS e ON e.id = ids.value WHERE {condition} FOR UPDATE",
+        "SELECT {columns} FROM {} STRAIGHT_JOIN soloist_entries AS e FORCE INDEX (PRIMARY) ON e.id = ids.value \
+         WHERE {condition} FOR UPDATE",
         integers("ids")
     )
 }

@@ -9,6 +9,7 @@ use super::insert::holder;
 use crate::error::{Error, Result};
 use crate::model::State;
 use crate::store::connection::Connection;
+use crate::store::firings;
 use crate::store::statement::{Bind, Statement};
 use crate::store::tasks::declared;
 
@@ -191,6 +192,7 @@ fn change(connection: &mut Connection, action: Action, rows: &[&Locked]) -> Resu
         }
         Action::RunNow => update(connection, &ids, "run_at = CASE WHEN run_at > {now} THEN {now} ELSE run_at END", &[]),
         Action::Delete => {
+            firings::keep_results(connection, &ids)?;
             for (table, column) in [("soloist_attempts", "entry_id"), ("soloist_entries", "id")] {
                 let dialect = connection.dialect();
                 let sql = dialect.delete_ids(table, column, "1 = 1");

@@ -87,8 +87,7 @@ fn insert_chunk(connection: &mut Connection, chunk: &[NewEntry], ids: &mut Vec<i
     let row = dialect.sql("(?, ?, ?, COALESCE(?, {now} + ?), ?, {now})");
     let rows = vec![row; chunk.len()].join(", ");
     let sql = "INSERT INTO soloist_entries (task, payload, dedupe_key, run_at, priority, created_at) VALUES ";
-    let returning = if dialect == Dialect::Mysql { "" } else { " RETURNING id" };
-    let mut statement = Statement::new(format!("{sql}{rows}{returning}"));
+    let mut statement = Statement::new(format!("{sql}{rows}"));
     if chunk.len() != 1 && chunk.len() != CHUNK {
         statement = statement.once();
     }
@@ -106,11 +105,22 @@ fn insert_chunk(connection: &mut Connection, chunk: &[NewEntry], ids: &mut Vec<i
             .bind(after)
             .bind(entry.priority);
     }
-    if dialect == Dialect::Mysql {
+    insert_rows(connection, statement, chunk.len(), ids)
+}
+
+/// Runs an `INSERT … VALUES` of `count` entries; adds their ids, in the order of the rows.
+pub(in crate::store) fn insert_rows(
+    connection: &mut Connection,
+    statement: Statement,
+    count: usize,
+    ids: &mut Vec<i64>,
+) -> Result<()> {
+    if connection.dialect() == Dialect::Mysql {
         connection.execute(statement)?;
-        return mysql_ids(connection, chunk.len(), ids);
+        return mysql_ids(connection, count, ids);
     }
-    let mut new: Vec<i64> = connection.load::<Id>(statement)?.into_iter().map(|row| row.id).collect();
+    let mut new: Vec<i64> =
+        connection.load::<Id>(statement.text(" RETURNING id"))?.into_iter().map(|row| row.id).collect();
     // Ids are handed out in the order of the rows; the order of RETURNING is not promised.
     new.sort_unstable();
     ids.append(&mut new);

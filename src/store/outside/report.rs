@@ -83,6 +83,8 @@ struct Held {
     source: i32,
     #[diesel(sql_type = Nullable<Text>)]
     source_version: Option<String>,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    scheduled_for: Option<i64>,
     #[diesel(sql_type = Integer)]
     live: i32,
 }
@@ -98,7 +100,7 @@ pub fn report(
     connection.transaction(|connection| {
         let sql = connection.dialect().sql(&format!(
             "SELECT task, state, claim, node_id, attempt, max_attempts, started_at, dedupe_key, source, \
-             source_version, CASE WHEN lease_until > {{now}} THEN 1 ELSE 0 END AS live \
+             source_version, scheduled_for, CASE WHEN lease_until > {{now}} THEN 1 ELSE 0 END AS live \
              FROM soloist_entries WHERE id = ?{}",
             connection.dialect().for_update()
         ));
@@ -119,6 +121,7 @@ pub fn report(
         let verdict = verdict(report, &terms, held.attempt, max_attempts);
         let mut settlement = Settlement::new(id, claim, held.attempt, verdict);
         settlement.started_at = held.started_at;
+        settlement.scheduled = held.scheduled_for.is_some();
         if held.source == 1 {
             settlement.source_key = held.dedupe_key;
             settlement.source_version = held.source_version;

@@ -58,6 +58,7 @@ pub fn judge(plan: &TaskPlan, entry: &Entry, outcome: Outcome) -> Judged {
     };
     let mut settlement = Settlement::new(entry.id, entry.claim, entry.attempt, verdict);
     settlement.started_at = Some(entry.started_at);
+    settlement.scheduled = entry.scheduled_for.is_some();
     if entry.from_source {
         settlement.source_key.clone_from(&entry.key);
         settlement.source_version.clone_from(&entry.source_version);

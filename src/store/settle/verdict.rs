@@ -58,6 +58,8 @@ pub struct Settlement {
     pub uncounted: bool,
     /// False if no record of the attempt is to be made.
     pub recorded: bool,
+    /// True if a schedule's firing tells what became of it.
+    pub scheduled: bool,
 }
 
 impl Settlement {
@@ -73,6 +75,7 @@ impl Settlement {
             verdict,
             uncounted: false,
             recorded: true,
+            scheduled: false,
         }
     }
 

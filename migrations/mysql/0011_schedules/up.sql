@@ -1,0 +1,22 @@
+CREATE TABLE IF NOT EXISTS soloist_schedules (
+    name VARCHAR(100) NOT NULL PRIMARY KEY,
+    task VARCHAR(100) NOT NULL,
+    definition MEDIUMTEXT NOT NULL,
+    origin VARCHAR(10) NOT NULL,
+    declared INTEGER NOT NULL DEFAULT 1,
+    sweeps INTEGER NOT NULL DEFAULT 0,
+    anchor BIGINT NOT NULL,
+    look_at BIGINT,
+    next_fire_at BIGINT,
+    decided_until BIGINT,
+    queued_for BIGINT,
+    last_fired_at BIGINT,
+    last_entry_id BIGINT,
+    last_sweep_id BIGINT,
+    run_from BIGINT,
+    paused_by VARCHAR(100),
+    paused_since BIGINT,
+    paused_reason MEDIUMTEXT,
+    changed_at BIGINT NOT NULL,
+    INDEX soloist_schedules_look (look_at)
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;

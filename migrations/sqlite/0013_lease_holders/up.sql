@@ -1,0 +1,1 @@
+ALTER TABLE soloist_leases ADD COLUMN holder TEXT;

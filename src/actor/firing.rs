@@ -1,0 +1,197 @@
+//! The FiringActor: decides when to look for due schedules, and nothing else.
+//!
+//! The leader looks when one is due; any other node looks for what is overdue by more than a second, so that nobody
+//! need notice that the leader is gone. That a due time fires once is the database's decision alone.
+
+use std::time::{Duration, Instant};
+
+use actix::prelude::*;
+use tokio::sync::oneshot;
+
+use super::database::DatabaseActor;
+use super::message::{Incarnation, Leads, LeaseLost, PlanFirings, PlannedFirings, StopFiring, Wake};
+use super::scheduler::SchedulerActor;
+use crate::error::{Error, Result};
+use crate::store::firings::Pass;
+use crate::store::schedules::Seen;
+
+/// What a node that does not lead leaves to the leader; by chance up to half a second more.
+const OVERDUE: Duration = Duration::from_secs(1);
+
+/// How often it is looked whether nodes declare something else.
+const RECONCILE: Duration = Duration::from_secs(1);
+
+/// How soon a pass that failed is repeated; twice as long after each further one, up to a second.
+const FIRST_AGAIN: Duration = Duration::from_millis(50);
+
+/// What firing needs of the node around it.
+#[derive(Clone)]
+pub struct Wiring {
+    /// A pool of one thread: nothing else must make a firing late.
+    pub database: Addr<DatabaseActor>,
+    /// Whom to wake when entries have been made.
+    pub scheduler: Addr<SchedulerActor>,
+    /// The node's label.
+    pub node: String,
+    /// How long a lease lasts.
+    pub lease: Duration,
+    /// The longest between two looks.
+    pub poll: Duration,
+}
+
+/// Decides when to look for due schedules.
+pub struct FiringActor {
+    wiring: Wiring,
+    node_id: Option<i64>,
+    leads_until: Option<Instant>,
+    seen: Option<Seen>,
+    reconciled: Option<Instant>,
+    /// True while a pass is on its way.
+    passing: bool,
+    /// True if something happened meanwhile.
+    woken: bool,
+    failures: u32,
+    timer: Option<SpawnHandle>,
+    stopping: Option<Vec<oneshot::Sender<()>>>,
+}
+
+impl FiringActor {
+    /// An actor that waits for [`Incarnation`].
+    pub fn new(wiring: Wiring) -> Self {
+        Self {
+            wiring,
+            node_id: None,
+            leads_until: None,
+            seen: None,
+            reconciled: None,
+            passing: false,
+            woken: false,
+            failures: 0,
+            timer: None,
+            stopping: None,
+        }
+    }
+
+    fn look(&mut self, ctx: &mut Context<Self>) {
+        if self.node_id.is_none() || self.stopping.is_some() {
+            return;
+        }
+        if self.passing {
+            self.woken = true;
+            return;
+        }
+        self.passing = true;
+        self.woken = false;
+        let leads = self.leads_until.is_some_and(|until| Instant::now() < until);
+        let overdue = if leads { Duration::ZERO } else { OVERDUE + OVERDUE.mul_f64(fastrand::f64() / 2.0) };
+        let pass = Pass { node: self.wiring.node.clone(), lease: self.wiring.lease, overdue };
+        let reconcile = self.reconciled.is_none_or(|last| last.elapsed() >= RECONCILE);
+        let began = Instant::now();
+        let answer =
+            self.wiring.database.send(PlanFirings { pass, seen: self.seen.clone(), reconcile }).into_actor(self);
+        ctx.spawn(answer.map(move |answer, act, ctx| {
+            act.passing = false;
+            if reconcile && matches!(answer, Ok(Ok(_))) {
+                act.reconciled = Some(began);
+            }
+            let result = answer.unwrap_or_else(|error| Err(Error::internal(format!("a DB actor is gone: {error}"))));
+            act.passed(result, ctx);
+        }));
+    }
+
+    fn passed(&mut self, result: Result<PlannedFirings>, ctx: &mut Context<Self>) {
+        for reply in self.stopping.iter_mut().flat_map(|waiting| waiting.drain(..)) {
+            // Nobody waits any more: nothing to do.
+            let _ = reply.send(());
+        }
+        let poll = self.wiring.poll.mul_f64(0.8 + 0.4 * fastrand::f64());
+        let wait = match result {
+            Ok(planned) => {
+                self.failures = 0;
+                self.seen = planned.seen;
+                if planned.passed.fired > 0 {
+                    self.wiring.scheduler.do_send(Wake);
+                }
+                planned.passed.next_in.map_or(poll, |next| next.min(poll))
+            }
+            Err(error) => {
+                tracing::warn!(%error, "firing failed; it is tried again");
+                self.failures = self.failures.saturating_add(1);
+                (FIRST_AGAIN * 2_u32.saturating_pow(self.failures.min(5) - 1)).min(OVERDUE)
+            }
+        };
+        self.arm(if self.woken { Duration::ZERO } else { wait }, ctx);
+    }
+
+    fn arm(&mut self, wait: Duration, ctx: &mut Context<Self>) {
+        if let Some(timer) = self.timer.take() {
+            ctx.cancel_future(timer);
+        }
+        self.timer = Some(ctx.run_later(wait, |act, ctx| {
+            act.timer = None;
+            act.look(ctx);
+        }));
+    }
+}
+
+impl Actor for FiringActor {
+    type Context = Context<Self>;
+}
+
+impl Handler<Incarnation> for FiringActor {
+    type Result = ();
+
+    fn handle(&mut self, message: Incarnation, ctx: &mut Self::Context) {
+        self.node_id = Some(message.claimant.node_id);
+        self.look(ctx);
+    }
+}
+
+impl Handler<LeaseLost> for FiringActor {
+    type Result = ();
+
+    fn handle(&mut self, _: LeaseLost, _: &mut Self::Context) {
+        self.node_id = None;
+        self.leads_until = None;
+        // What is in force may change until it is back.
+        self.seen = None;
+        self.reconciled = None;
+    }
+}
+
+impl Handler<Leads> for FiringActor {
+    type Result = ();
+
+    fn handle(&mut self, message: Leads, ctx: &mut Self::Context) {
+        let new = message.until.is_some() && self.leads_until.is_none();
+        self.leads_until = message.until;
+        if new {
+            self.look(ctx);
+        }
+    }
+}
+
+impl Handler<Wake> for FiringActor {
+    type Result = ();
+
+    fn handle(&mut self, _: Wake, ctx: &mut Self::Context) {
+        self.reconciled = None;
+        self.look(ctx);
+    }
+}
+
+impl Handler<StopFiring> for FiringActor {
+    type Result = ResponseFuture<()>;
+
+    fn handle(&mut self, _: StopFiring, _: &mut Self::Context) -> Self::Result {
+        let (reply, answer) = oneshot::channel();
+        let waiting = self.stopping.get_or_insert_default();
+        if self.passing {
+            waiting.push(reply);
+        }
+        Box::pin(async move {
+            // An error says that there is nothing to wait for.
+            let _ = answer.await;
+        })
+    }
+}

@@ -1,0 +1,257 @@
+//! The decision about all due times of one schedule up to now.
+
+use std::time::Duration;
+
+use super::Outcome;
+use crate::config::schedule::{Misfire, Overlap, Schedule};
+use crate::model::time::{Micros, micros};
+use crate::trigger::{Kind, Timer, interval};
+
+/// Due times that `misfire = "all"` makes up, at most.
+const MADE_UP: usize = 1000;
+
+/// Due times that one decision looks at, at most: the next goes on where it ends.
+const MOST: usize = 20_000;
+
+/// Due times that one decision fires besides those made up: a schedule far behind must not hold up the others.
+const AT_ONCE: usize = 200;
+
+/// How the work of the previous firing stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// There is none, or it has ended.
+    Over,
+    /// It waits to start, or runs.
+    Going,
+    /// It has failed and waits to be tried again.
+    WaitsForRetry,
+}
+
+/// What a decision rests on.
+#[derive(Debug, Clone)]
+pub struct Situation<'a> {
+    /// The policies.
+    pub schedule: &'a Schedule,
+    /// When it is due.
+    pub timer: &'a Timer,
+    /// The first due time that is not decided.
+    pub next: Option<Micros>,
+    /// A due time that waits for the work before it (`overlap = "queue"`).
+    pub queued_for: Option<Micros>,
+    /// True while a person has paused it.
+    pub paused: bool,
+    /// The work of the previous firing.
+    pub work: Work,
+    /// The database's clock.
+    pub now: Micros,
+    /// A due time earlier than this is missed, not late.
+    pub missed_before: Micros,
+}
+
+/// What becomes of one due time, or of a run of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Item {
+    /// It fires.
+    Fire(Micros),
+    /// From the first to the last, so many do not.
+    Leave {
+        /// Skipped or missed.
+        outcome: Outcome,
+        /// Why, for people.
+        reason: &'static str,
+        /// The first.
+        from: Micros,
+        /// The last.
+        until: Micros,
+        /// How many.
+        count: u64,
+    },
+}
+
+/// What becomes of all of them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Decision {
+    /// In the order of their due times, but for a due time that had waited, which comes first.
+    pub items: Vec<Item>,
+    /// The next due time; may be past already if one decision was not enough.
+    pub next: Option<Micros>,
+    /// The newest due time that is decided.
+    pub decided_until: Option<Micros>,
+    /// The due time that waits from now on.
+    pub queued_for: Option<Micros>,
+    /// True if the retry that the work waits for is to begin now.
+    pub bring_forward: bool,
+}
+
+/// Decides; nothing is left undecided up to now but a queued due time, or what one decision does not reach.
+pub fn decide(situation: &Situation<'_>) -> Decision {
+    let mut decision = Decision { next: situation.next, queued_for: situation.queued_for, ..Decision::default() };
+    let mut work = situation.work;
+    if let Some(queued) = decision.queued_for
+        && !situation.paused
+        && (work == Work::Over || situation.schedule.overlap != Overlap::Queue)
+    {
+        decision.items.push(Item::Fire(queued));
+        decision.queued_for = None;
+        work = Work::Going;
+    }
+    if !situation.paused {
+        missed(situation, &mut decision, &mut work);
+    }
+    in_time(situation, &mut decision, &mut work);
+    decision
+}
+
+/// Due times that are missed, by `misfire`.
+fn missed(situation: &Situation<'_>, decision: &mut Decision, work: &mut Work) {
+    let schedule = situation.schedule;
+    let last = (situation.missed_before - 1).min(situation.now);
+    let oldest = schedule.misfire_grace.map_or(Micros::MIN, |grace| situation.now.saturating_sub(micros(grace)));
+    let wanted = match schedule.misfire {
+        Misfire::Skip => 0,
+        Misfire::Once => 1,
+        Misfire::All => MADE_UP,
+    };
+    let Some((passed, candidates, next)) = walk(situation.timer, decision.next, last, wanted) else { return };
+    let too_old = "missed for longer than misfire_grace";
+    let reason = match schedule.misfire {
+        Misfire::Skip => "missed, and misfire is skip",
+        Misfire::Once => "missed, and a newer one was made up",
+        Misfire::All => "missed, and more than 1000 newer ones were made up",
+    };
+    if let Some((from, until, count)) = passed {
+        let reason = if until < oldest { too_old } else { reason };
+        decision.leave(Outcome::Missed, reason, from, until, count);
+    }
+    for due in candidates {
+        if due < oldest {
+            decision.leave(Outcome::Missed, too_old, due, due, 1);
+        } else if schedule.misfire == Misfire::All {
+            decision.fire(due);
+            *work = Work::Going;
+        } else {
+            one(situation, decision, work, due);
+        }
+    }
+    decision.next = next;
+}
+
+/// Due times that are late at most, by `overlap`.
+fn in_time(situation: &Situation<'_>, decision: &mut Decision, work: &mut Work) {
+    // What is missed and was not reached comes first, the next time.
+    let from = if situation.paused { Micros::MIN } else { situation.missed_before };
+    let (mut looked, mut fired) = (0, 0);
+    while let Some(due) = decision.next.filter(|due| (from..=situation.now).contains(due)) {
+        if looked == MOST || fired == AT_ONCE {
+            return;
+        }
+        looked += 1;
+        if situation.paused {
+            decision.leave(Outcome::Skipped, "the schedule is paused", due, due, 1);
+        } else {
+            fired += usize::from(one(situation, decision, work, due));
+        }
+        decision.next = situation.timer.next(due);
+    }
+}
+
+/// One due time by `overlap`; true if it fires.
+fn one(situation: &Situation<'_>, decision: &mut Decision, work: &mut Work, due: Micros) -> bool {
+    let overlap = situation.schedule.overlap;
+    if overlap == Overlap::Allow || (*work == Work::Over && decision.queued_for.is_none()) {
+        decision.fire(due);
+        *work = Work::Going;
+        return true;
+    }
+    match (overlap, *work) {
+        (Overlap::Skip, Work::WaitsForRetry) => {
+            decision.bring_forward = true;
+            *work = Work::Going;
+            decision.leave(Outcome::Skipped, "the retry of the one before was brought forward", due, due, 1);
+        }
+        (Overlap::Queue, _) if decision.queued_for.is_none() => {
+            decision.queued_for = Some(due);
+            decision.decided_until = Some(due);
+        }
+        (Overlap::Queue, _) => decision.leave(Outcome::Skipped, "one waits already", due, due, 1),
+        _ => decision.leave(Outcome::Skipped, "the one before still goes on", due, due, 1),
+    }
+    false
+}
+
+impl Decision {
+    fn fire(&mut self, due: Micros) {
+        self.items.push(Item::Fire(due));
+        self.decided_until = Some(due);
+    }
+
+    /// A run of unfired ones is one item, as long as the reason is the same.
+    fn leave(&mut self, outcome: Outcome, reason: &'static str, first: Micros, last: Micros, more: u64) {
+        self.decided_until = Some(last);
+        if let Some(Item::Leave { outcome: before, reason: why, until, count, .. }) = self.items.last_mut()
+            && (*before, *why) == (outcome, reason)
+        {
+            *until = last;
+            *count += more;
+            return;
+        }
+        self.items.push(Item::Leave { outcome, reason, from: first, until: last, count: more });
+    }
+}
+
+/// A run of due times: the first, the last, how many.
+type Run = (Micros, Micros, u64);
+
+/// The due times from `next` to `last`: a run of those that are passed over, the newest `wanted` of them, and the due
+/// time after. Nothing if there is none. If one walk does not reach `last`, none of those is the newest yet.
+fn walk(
+    timer: &Timer,
+    next: Option<Micros>,
+    last: Micros,
+    wanted: usize,
+) -> Option<(Option<Run>, Vec<Micros>, Option<Micros>)> {
+    let first = next.filter(|due| *due <= last)?;
+    let mut passed: Option<Run> = None;
+    let mut due = Some(first);
+    if let Kind::Every { anchor, every } = timer.kind {
+        // By arithmetic: a fast interval may have been down for years.
+        let behind = micros(every.saturating_mul(u32::try_from(wanted).unwrap_or(u32::MAX)));
+        let end = timer.end.map_or(last, |end| end.min(last));
+        let until = last_point(anchor, every, end.saturating_sub(behind)).filter(|until| *until >= first);
+        if let Some(until) = until {
+            passed = Some((first, until, interval::count(anchor, every, first - 1, until)));
+            due = timer.next(until);
+        }
+    }
+    let mut newest = Vec::new();
+    while let Some(at) = due.filter(|at| *at <= last) {
+        if newest.len() == MOST + wanted {
+            due = newest.get(MOST).copied();
+            newest.truncate(MOST);
+            let run = (newest.first().copied()?, newest.last().copied()?, MOST as u64);
+            return Some((Some(run), Vec::new(), due));
+        }
+        newest.push(at);
+        due = timer.next(at);
+    }
+    let before = newest.len().saturating_sub(wanted);
+    let kept = newest.split_off(before);
+    if let (Some(from), Some(until)) = (newest.first(), newest.last()) {
+        let run = passed.get_or_insert((*from, *until, 0));
+        *run = (run.0, *until, run.2 + newest.len() as u64);
+    }
+    Some((passed, kept, due))
+}
+
+/// The newest point of a grid that is not later than `at`.
+fn last_point(anchor: Micros, every: Duration, at: Micros) -> Option<Micros> {
+    let points = interval::count(anchor, every, anchor.saturating_sub(1), at).checked_sub(1)?;
+    anchor.checked_add(micros(every).checked_mul(Micros::try_from(points).ok()?)?)
+}
+
+/// A due time earlier than this, found at `now`, is missed: more than the lease and 5 s late, or from before any living
+/// scheduler had started.
+pub fn missed_before(now: Micros, lease: Duration, oldest_scheduler: Option<Micros>) -> Micros {
+    let late = now.saturating_sub(micros(lease + Duration::from_secs(5)));
+    oldest_scheduler.map_or(late, |since| since.max(late))
+}

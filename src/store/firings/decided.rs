@@ -1,0 +1,174 @@
+//! One schedule of a pass: its row, what was decided about it, and what that leaves to be written.
+
+use std::collections::{HashMap, HashSet};
+
+use diesel::QueryableByName;
+use diesel::sql_types::{BigInt, Integer, Nullable, Text};
+
+use super::record::{Moved, OpenRun, Records};
+use super::work::{Going, Made, Wanted};
+use crate::config::schedule::{Definition, Overlap, Schedule};
+use crate::error::{Error, Result};
+use crate::firing::{self, Decision, Item, Situation, Work};
+use crate::model::time::{Micros, SECOND};
+
+/// How soon a schedule is looked at again whose queued due time waits for the work before it.
+const QUEUED: Micros = SECOND / 5;
+
+/// A schedule that is due, its row locked.
+#[derive(QueryableByName)]
+pub(super) struct Row {
+    #[diesel(sql_type = Text)]
+    pub name: String,
+    #[diesel(sql_type = Text)]
+    definition: String,
+    #[diesel(sql_type = Integer)]
+    sweeps: i32,
+    #[diesel(sql_type = BigInt)]
+    anchor: i64,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    next_fire_at: Option<i64>,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    decided_until: Option<i64>,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    queued_for: Option<i64>,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    last_fired_at: Option<i64>,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    pub last_entry_id: Option<i64>,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    pub last_sweep_id: Option<i64>,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    run_from: Option<i64>,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    paused_since: Option<i64>,
+    #[diesel(sql_type = BigInt)]
+    pub now: i64,
+}
+
+impl Row {
+    /// As it is, to be looked at no more.
+    pub fn unmoved(&self) -> Moved {
+        Moved {
+            name: self.name.clone(),
+            was: self.next_fire_at,
+            look_at: None,
+            next_fire_at: self.next_fire_at,
+            decided_until: self.decided_until,
+            queued_for: self.queued_for,
+            last_fired_at: self.last_fired_at,
+            last_entry_id: self.last_entry_id,
+            last_sweep_id: self.last_sweep_id,
+            run_from: self.run_from,
+        }
+    }
+}
+
+/// What was decided about one schedule.
+pub(super) struct Decided {
+    row: Row,
+    schedule: Schedule,
+    decision: Decision,
+}
+
+impl Decided {
+    /// Decides; the row comes back with the error if its definition cannot be read.
+    pub fn of(row: Row, going: &Going, missed_before: Micros) -> Result<Self, (Row, Error)> {
+        let read = Definition::from_json(&row.definition).and_then(|definition| definition.schedule(&row.name));
+        let schedule = match read {
+            Ok(schedule) => schedule,
+            Err(error) => return Err((row, error)),
+        };
+        let work = match schedule.overlap {
+            Overlap::Allow => Work::Over,
+            Overlap::Skip | Overlap::Queue => going.of(row.last_entry_id, row.last_sweep_id),
+        };
+        let decision = firing::decide(&Situation {
+            schedule: &schedule,
+            timer: &schedule.timer(row.anchor),
+            next: row.next_fire_at,
+            queued_for: row.queued_for,
+            paused: row.paused_since.is_some(),
+            work,
+            now: row.now,
+            missed_before,
+        });
+        Ok(Self { row, schedule, decision })
+    }
+
+    /// The entry whose retry is to begin now.
+    pub fn retry_to_bring_forward(&self) -> Option<i64> {
+        self.row.last_entry_id.filter(|_| self.decision.bring_forward)
+    }
+
+    /// Under what its items are recorded.
+    pub fn keys(&self) -> impl Iterator<Item = (&str, Micros)> {
+        self.decision.items.iter().map(|item| (self.row.name.as_str(), due(item)))
+    }
+
+    /// Leaves out what is recorded already.
+    pub fn leave_out(&mut self, known: &HashSet<(String, Micros)>) {
+        let name = self.row.name.clone();
+        self.decision.items.retain(|item| !known.contains(&(name.clone(), due(item))));
+    }
+
+    /// What is to be made for it, in the order in which [`Decided::record`] takes it.
+    pub fn wanted(&self) -> impl Iterator<Item = Wanted<'_>> {
+        self.decision.items.iter().filter_map(|item| match item {
+            Item::Fire(due) => Some(Wanted { schedule: &self.schedule, due: *due, sweeps: self.row.sweeps == 1 }),
+            Item::Leave { .. } => None,
+        })
+    }
+
+    /// Where the run begins that its next unfired due time may lengthen.
+    pub fn open_run(&self) -> Option<(&str, Micros)> {
+        self.row.run_from.map(|from| (self.row.name.as_str(), from))
+    }
+
+    /// Writes down what became of its due times; how its row is to be left.
+    pub fn record(
+        &self,
+        made: &mut impl Iterator<Item = Made>,
+        runs: &HashMap<(String, Micros), OpenRun>,
+        records: &mut Records<'_>,
+    ) -> Moved {
+        let name = &self.row.name;
+        let mut after = self.row.unmoved();
+        let mut run = self.row.run_from.and_then(|from| runs.get(&(name.clone(), from)));
+        for item in &self.decision.items {
+            match item {
+                Item::Fire(due) => {
+                    let work = made.next().unwrap_or_default();
+                    records.fired(name, *due, work);
+                    after.last_fired_at = Some(self.row.now);
+                    (after.last_entry_id, after.last_sweep_id) = (work.entry_id, work.sweep_id);
+                    after.run_from = None;
+                }
+                Item::Leave { outcome, reason, from, until, count } => {
+                    match run.filter(|run| run.is_alike(*outcome, reason)) {
+                        Some(run) => records.lengthen(name, run.from, *until, *count),
+                        None => {
+                            records.left(name, (*outcome, reason), (*from, *until, *count));
+                            after.run_from = Some(*from);
+                        }
+                    }
+                }
+            }
+            // Whatever came first, the next unfired one is not its neighbour.
+            run = None;
+        }
+        after.next_fire_at = self.decision.next;
+        after.decided_until = self.decision.decided_until.max(self.row.decided_until);
+        after.queued_for = self.decision.queued_for;
+        let queued = after.queued_for.filter(|_| self.row.paused_since.is_none()).map(|_| self.row.now + QUEUED);
+        after.look_at = [after.next_fire_at, queued].into_iter().flatten().min();
+        after
+    }
+}
+
+fn due(item: &Item) -> Micros {
+    match item {
+        Item::Fire(due) => *due,
+        Item::Leave { from, .. } => *from,
+    }
+}

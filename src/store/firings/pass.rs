@@ -1,0 +1,136 @@
+//! One firing pass: the schedules that are due, decided together in one transaction of a handful of statements.
+
+use std::time::Duration;
+
+use diesel::QueryableByName;
+use diesel::sql_types::{BigInt, Nullable};
+
+use super::decided::{Decided, Row};
+use super::record::{self, Moved, Records};
+use super::work;
+use crate::error::Result;
+use crate::firing;
+use crate::model::time::{Micros, SECOND};
+use crate::store::connection::Connection;
+use crate::store::statement::Statement;
+
+/// Schedules that one pass takes.
+const BATCH: i64 = 500;
+
+/// How soon a schedule is looked at again that this version cannot read.
+const UNREADABLE: Micros = 60 * SECOND;
+
+/// Who fires, and what.
+#[derive(Debug, Clone)]
+pub struct Pass {
+    /// The node's label, kept with the firing.
+    pub node: String,
+    /// How long a lease lasts.
+    pub lease: Duration,
+    /// Only what is overdue by this much: nothing for the leader.
+    pub overdue: Duration,
+}
+
+/// What a pass came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Passed {
+    /// Due times that fired.
+    pub fired: usize,
+    /// How long until the next schedule is to be looked at; nothing if none is to come. Zero if there is more now.
+    pub next_in: Option<Duration>,
+}
+
+/// Fires what is due.
+pub fn pass(connection: &mut Connection, pass: &Pass) -> Result<Passed> {
+    let overdue = crate::model::time::micros(pass.overdue);
+    // Read first: most looks find nothing, and take no lock.
+    let Some(in_micros) = next_look(connection)? else { return Ok(Passed::default()) };
+    if in_micros + overdue > 0 {
+        return Ok(Passed { fired: 0, next_in: Some(span(in_micros + overdue)) });
+    }
+    let (fired, full) = connection.transaction(|connection| {
+        let rows = due(connection, overdue)?;
+        let full = rows.len() == usize::try_from(BATCH).unwrap_or_default();
+        Ok((fire(connection, pass, rows)?, full))
+    })?;
+    let next = if full { Some(0) } else { next_look(connection)? };
+    Ok(Passed { fired, next_in: next.map(|next| span(next + overdue)) })
+}
+
+fn span(micros: Micros) -> Duration {
+    Duration::from_micros(u64::try_from(micros).unwrap_or(0))
+}
+
+/// Microseconds until the first schedule is to be looked at.
+fn next_look(connection: &mut Connection) -> Result<Option<Micros>> {
+    #[derive(QueryableByName)]
+    struct Next {
+        #[diesel(sql_type = BigInt)]
+        wait: i64,
+    }
+    let sql = connection.dialect().sql(
+        "SELECT look_at - {now} AS wait FROM soloist_schedules WHERE look_at IS NOT NULL ORDER BY look_at LIMIT 1",
+    );
+    Ok(connection.first::<Next>(Statement::new(sql))?.map(|next| next.wait))
+}
+
+fn due(connection: &mut Connection, overdue: Micros) -> Result<Vec<Row>> {
+    let dialect = connection.dialect();
+    let sql = dialect.sql(&format!(
+        "SELECT name, definition, sweeps, anchor, next_fire_at, decided_until, queued_for, last_fired_at, \
+         last_entry_id, last_sweep_id, run_from, paused_since, {{now}} AS now FROM soloist_schedules \
+         WHERE look_at IS NOT NULL AND look_at <= {{now}} - ? ORDER BY look_at LIMIT ?{}",
+        dialect.skip_locked()
+    ));
+    connection.load(Statement::new(sql).bind(overdue).bind(BATCH))
+}
+
+fn fire(connection: &mut Connection, pass: &Pass, rows: Vec<Row>) -> Result<usize> {
+    let Some(now) = rows.first().map(|row| row.now) else { return Ok(0) };
+    let missed_before = firing::missed_before(now, pass.lease, oldest_scheduler(connection)?);
+    let entries: Vec<_> = rows.iter().filter_map(|row| row.last_entry_id).collect();
+    let sweeps: Vec<_> = rows.iter().filter_map(|row| row.last_sweep_id).collect();
+    let going = work::going(connection, &entries, &sweeps)?;
+    let (mut decided, mut moved) = (Vec::new(), Vec::new());
+    for row in rows {
+        match Decided::of(row, &going, missed_before) {
+            Ok(one) => decided.push(one),
+            Err((row, error)) => {
+                tracing::error!(schedule = row.name, %error, "the schedule cannot be read; tried again in a minute");
+                moved.push(Moved { look_at: Some(now + UNREADABLE), ..row.unmoved() });
+            }
+        }
+    }
+    let forward: Vec<_> = decided.iter().filter_map(Decided::retry_to_bring_forward).collect();
+    work::bring_forward(connection, &forward)?;
+    // Whoever moved a due time back by hand, or named a moment again that has fired, finds it fired.
+    let known = record::known(connection, &decided.iter().flat_map(Decided::keys).collect::<Vec<_>>())?;
+    for one in &mut decided {
+        one.leave_out(&known);
+    }
+    let wanted: Vec<_> = decided.iter().flat_map(Decided::wanted).collect();
+    let made = work::make(connection, &wanted, now)?;
+    let runs = record::open_runs(connection, &decided.iter().filter_map(Decided::open_run).collect::<Vec<_>>())?;
+    let mut records = Records::new(now, &pass.node);
+    let (fired, mut made) = (made.len(), made.into_iter());
+    for one in &decided {
+        moved.push(one.record(&mut made, &runs, &mut records));
+    }
+    records.write(connection)?;
+    record::move_on(connection, &moved)?;
+    Ok(fired)
+}
+
+/// When the oldest of the living schedulers started.
+fn oldest_scheduler(connection: &mut Connection) -> Result<Option<Micros>> {
+    #[derive(QueryableByName)]
+    struct Since {
+        #[diesel(sql_type = Nullable<BigInt>)]
+        since: Option<i64>,
+    }
+    let sql = connection.dialect().sql(
+        "SELECT MIN(started_at) AS since FROM soloist_nodes \
+         WHERE lease_until > {now} AND stopped_at IS NULL AND roles LIKE '%scheduler%'",
+    );
+    Ok(connection.first::<Since>(Statement::new(sql))?.and_then(|row| row.since))
+}

@@ -1,0 +1,110 @@
+//! What people do with schedules: make, change, remove, pause, resume, fire now. Each in one transaction, over a row that
+//! it locked first; a firing pass leaves out a row that is locked.
+
+use super::read::{self, Origin, Row, SELECT, ScheduleShape, missing, shape};
+use super::write::{self, Written};
+use crate::config::schedule::Schedule;
+use crate::error::{Error, Result};
+use crate::store::connection::Connection;
+use crate::store::firings::{self, Made};
+use crate::store::nodes;
+use crate::store::statement::Statement;
+use crate::store::tasks::declared;
+
+/// Makes a schedule; a conflict if there is one of this name.
+pub fn create(connection: &mut Connection, schedule: Schedule, origin: Origin) -> Result<ScheduleShape> {
+    let name = schedule.name.clone();
+    connection.transaction(|connection| {
+        if let Some(row) = locked(connection, &name)? {
+            let made = match row.origin() {
+                Origin::Config => "; nodes declare it",
+                Origin::Api | Origin::Cli => "; change it, or remove it first",
+            };
+            return Err(Error::conflict(format!("there is a schedule {name:?} already{made}")));
+        }
+        put(connection, schedule, origin, None)
+    })
+}
+
+/// Puts another definition in the place of that of a schedule of this name; a conflict if nodes declare it.
+pub fn change(
+    connection: &mut Connection,
+    name: &str,
+    change: impl FnOnce(Schedule) -> Result<Schedule>,
+) -> Result<ScheduleShape> {
+    connection.transaction(|connection| {
+        let row = free(connection, name)?;
+        let schedule = change(shape(row.clone())?.definition.schedule(name)?)?;
+        put(connection, schedule, row.origin(), Some(&row))
+    })
+}
+
+/// Removes a schedule; what it has made goes on. A conflict if nodes declare it.
+pub fn remove(connection: &mut Connection, name: &str) -> Result<()> {
+    connection.transaction(|connection| {
+        free(connection, name)?;
+        connection.execute(Statement::new("DELETE FROM soloist_schedules WHERE name = ?").bind(name)).map(|_| ())
+    })
+}
+
+/// Lets no due time fire until [`resume`]. Pausing what is paused keeps who did first, and why.
+pub fn pause(connection: &mut Connection, name: &str, by: &str, reason: Option<&str>) -> Result<ScheduleShape> {
+    let sql = connection.dialect().sql(
+        "UPDATE soloist_schedules SET paused_by = ?, paused_reason = ?, paused_since = {now} \
+         WHERE name = ? AND paused_since IS NULL",
+    );
+    connection.execute(Statement::new(sql).bind(by).bind(reason.map(str::to_owned)).bind(name))?;
+    read::get(connection, name)
+}
+
+/// Lets due times fire again, from the next on.
+pub fn resume(connection: &mut Connection, name: &str) -> Result<ScheduleShape> {
+    let sql = "UPDATE soloist_schedules SET paused_by = NULL, paused_reason = NULL, paused_since = NULL WHERE name = ?";
+    connection.execute(Statement::new(sql).bind(name))?;
+    read::get(connection, name)
+}
+
+/// Fires now, whatever its trigger, pause and overlap say; the work that it made. Its due times stay as they are.
+pub fn fire(connection: &mut Connection, name: &str, by: &str) -> Result<Made> {
+    connection.transaction(|connection| {
+        let Some(row) = locked(connection, name)? else { return Err(missing(connection, name)?) };
+        let schedule = shape(row.clone())?.definition.schedule(name)?;
+        firings::fire_now(connection, &schedule, row.sweeps == 1, by)
+    })
+}
+
+fn locked(connection: &mut Connection, name: &str) -> Result<Option<Row>> {
+    let sql = format!("{SELECT} WHERE name = ?{}", connection.dialect().for_update());
+    connection.first(Statement::new(sql).bind(name))
+}
+
+/// A schedule that nodes do not declare.
+fn free(connection: &mut Connection, name: &str) -> Result<Row> {
+    match locked(connection, name)? {
+        None => Err(missing(connection, name)?),
+        Some(row) if row.origin() == Origin::Config => Err(Error::conflict(format!(
+            "schedule {name:?} is declared by nodes: change it in their configuration; it can be paused, resumed and \
+             fired here"
+        ))),
+        Some(row) => Ok(row),
+    }
+}
+
+fn put(connection: &mut Connection, schedule: Schedule, origin: Origin, before: Option<&Row>) -> Result<ScheduleShape> {
+    let living = declared::living(connection)?;
+    let sweeps = match (living.tasks.get(&schedule.task), before) {
+        (Some(task), _) => task.source,
+        // Its node may be away for a moment.
+        (None, Some(row)) if shape(row.clone())?.definition.task == schedule.task => row.sweeps == 1,
+        (None, _) => {
+            let near =
+                living.nearest(&schedule.task).map(|name| format!("; did you mean {name:?}?")).unwrap_or_default();
+            return Err(Error::usage(format!("task: no living node declares {:?}{near}", schedule.task)));
+        }
+    };
+    let now = nodes::clock(connection)?;
+    let name = schedule.name.clone();
+    let written = Written::new(schedule, origin, sweeps, now, before);
+    write::write(connection, &[written], now)?;
+    read::get(connection, &name)
+}

@@ -1,0 +1,132 @@
+//! What living nodes declare, brought into force: of each schedule the newest declaration speaks; one that nobody
+//! declares any more stops.
+
+use std::collections::HashMap;
+
+use diesel::QueryableByName;
+use diesel::sql_types::{BigInt, Text};
+use serde::{Deserialize, Serialize};
+
+use super::read::{Origin, Row, SELECT};
+use super::write::{self, Written};
+use crate::config::schedule::{Definition, Schedule};
+use crate::error::Result;
+use crate::model::time::Micros;
+use crate::store::connection::Connection;
+use crate::store::nodes;
+use crate::store::statement::Statement;
+
+/// What a node says of a schedule.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct DeclaredSchedule {
+    /// What it is.
+    pub definition: Definition,
+    /// True if its task has a source.
+    pub sweeps: bool,
+}
+
+impl DeclaredSchedule {
+    /// As JSON, for all nodes to read.
+    pub fn to_json(&self) -> String {
+        // Texts, numbers and words alone: they cannot fail to be written.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// Which declarations were last brought into force: living nodes and when each declared.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Seen(Vec<(i64, Micros)>);
+
+#[derive(QueryableByName)]
+struct Living {
+    #[diesel(sql_type = BigInt)]
+    node_id: i64,
+    #[diesel(sql_type = BigInt)]
+    declared_at: i64,
+}
+
+const LIVING: &str = "FROM soloist_declarations d JOIN soloist_nodes n ON n.id = d.node_id \
+     WHERE n.lease_until > {now} AND n.stopped_at IS NULL AND d.kind = ";
+
+/// Brings into force what living nodes declare, unless that is what was seen last; what is seen now.
+pub fn reconcile(connection: &mut Connection, last: Option<&Seen>) -> Result<Seen> {
+    let seen = seen(connection)?;
+    if last == Some(&seen) {
+        return Ok(seen);
+    }
+    connection.transaction(|connection| {
+        lock(connection)?;
+        // Again, under the lock: whoever had it before may have seen more.
+        let seen = self::seen(connection)?;
+        apply(connection)?;
+        Ok(seen)
+    })
+}
+
+fn seen(connection: &mut Connection) -> Result<Seen> {
+    let sql = format!("SELECT d.node_id, d.declared_at {LIVING} 'node' ORDER BY d.node_id");
+    let rows: Vec<Living> = connection.load(Statement::new(connection.dialect().sql(&sql)))?;
+    Ok(Seen(rows.into_iter().map(|row| (row.node_id, row.declared_at)).collect()))
+}
+
+/// One at a time: two that read the same rows would both write them.
+fn lock(connection: &mut Connection) -> Result<()> {
+    connection.execute(Statement::new("UPDATE soloist_installation SET id = id")).map(|_| ())
+}
+
+fn apply(connection: &mut Connection) -> Result<()> {
+    #[derive(QueryableByName)]
+    struct Declaration {
+        #[diesel(sql_type = Text)]
+        name: String,
+        #[diesel(sql_type = Text)]
+        body: String,
+    }
+    let now = nodes::clock(connection)?;
+    let dialect = connection.dialect();
+    let sql = dialect.sql(&format!("SELECT d.name, d.body {LIVING} 'schedule' ORDER BY d.declared_at, d.node_id"));
+    let declarations: Vec<Declaration> = connection.load(Statement::new(sql))?;
+    // The newest comes last and speaks.
+    let declared: HashMap<_, _> = declarations.into_iter().map(|row| (row.name, row.body)).collect();
+    let rows: Vec<Row> = connection.load(Statement::new(format!("{SELECT}{}", dialect.for_update())))?;
+    let mut present: HashMap<_, _> = rows.into_iter().map(|row| (row.name.clone(), row)).collect();
+    let mut written = Vec::new();
+    for (name, body) in declared {
+        let row = present.remove(&name);
+        match read(&name, &body) {
+            Ok((schedule, sweeps)) => {
+                if row.as_ref().is_none_or(|row| differs(row, &schedule, sweeps)) {
+                    written.push(Written::new(schedule, Origin::Config, sweeps, now, row.as_ref()));
+                }
+            }
+            // A node of another version: what is in force stays so.
+            Err(error) => tracing::error!(schedule = name, %error, "the declaration cannot be read"),
+        }
+    }
+    write::write(connection, &written, now)?;
+    let stopped: Vec<_> = present
+        .into_values()
+        .filter(|row| row.origin() == Origin::Config && row.declared == 1)
+        .map(|row| row.name)
+        .collect();
+    if !stopped.is_empty() {
+        let among = dialect.among_texts("name");
+        let sql = format!("UPDATE soloist_schedules SET declared = 0, look_at = NULL WHERE {among}");
+        connection.execute(Statement::new(sql).bind(dialect.texts(&stopped)))?;
+        tracing::info!(schedules = stopped.join(", "), "no living node declares these any more: they stop");
+    }
+    Ok(())
+}
+
+fn read(name: &str, body: &str) -> Result<(Schedule, bool)> {
+    let declared: DeclaredSchedule = serde_json::from_str(body).map_err(crate::Error::internal)?;
+    let schedule = declared.definition.schedule(name)?;
+    Ok((schedule, declared.sweeps))
+}
+
+fn differs(row: &Row, schedule: &Schedule, sweeps: bool) -> bool {
+    row.declared == 0
+        || row.origin() != Origin::Config
+        || (row.sweeps == 1) != sweeps
+        || row.definition != Definition::from(schedule).to_json()
+}
