@@ -3,6 +3,7 @@
 //! Pure over rows of one moment. A cause hides its consequences; the order is the same for everyone.
 
 mod node;
+mod schedule;
 mod task;
 mod verdict;
 pub(crate) mod words;
@@ -103,6 +104,8 @@ pub struct Found {
 pub fn find(facts: &Facts) -> Found {
     let mut problems = Vec::new();
     problems.extend(node::none_works(facts));
+    problems.extend(schedule::none_fires(facts));
+    problems.extend(schedule::undeclared(facts));
     problems.extend(task::all_paused(facts));
     problems.extend(task::held(facts));
     problems.extend(task::failing(facts));
@@ -115,6 +118,7 @@ pub fn find(facts: &Facts) -> Found {
     } else {
         task::paused(facts).collect()
     };
+    notes.extend(schedule::paused(facts));
     problems.sort_by(|a, b| order(a).cmp(&order(b)));
     notes.sort_by(|a, b| order(a).cmp(&order(b)));
     Found { problems, notes }

@@ -65,6 +65,8 @@ fn each_row_is_worked_once_though_nodes_are_killed(database: &TestDatabase) {
     assert_eq!((&told["calls"], &told["doubled"], &told["lost"]), (&rows.into(), &0.into(), &0.into()), "{told}");
     assert_eq!((&told["exactly_once"], &told["nodes"]), (&true.into(), &3.into()), "{told}");
     assert!(told["kills"].as_i64().unwrap() >= 1, "{told}");
+    let firings = &told["firings"];
+    assert_eq!((&firings["due"], &firings["doubled"]), (&firings["fired"], &0.into()), "{told}");
     assert!(database.try_sql("SELECT count(*) FROM soloist_nodes").is_err(), "its tables are gone");
 }
 
@@ -94,8 +96,8 @@ fn an_installation_that_was_there_stays(database: &TestDatabase) {
         assert_eq!(database.number(trigger), 0, "the trigger that was taken away stays away");
     }
     assert_eq!(database.value("SELECT task FROM soloist_entries").as_deref(), Some("mail"));
-    for table in ["soloist_nodes", "soloist_sweeps", "soloist_minutes", "soloist_tasks", "soloist_declarations"] {
-        assert_eq!(database.number(&format!("SELECT count(*) FROM {table}")), 0, "{table}");
+    for table in ["nodes", "sweeps", "minutes", "tasks", "declarations", "schedules", "firings"] {
+        assert_eq!(database.number(&format!("SELECT count(*) FROM soloist_{table}")), 0, "{table}");
     }
 }
 

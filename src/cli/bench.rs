@@ -7,6 +7,7 @@ mod figures;
 mod fill;
 mod ground;
 mod hook;
+mod lateness;
 mod limit;
 mod nodes;
 mod start;
@@ -96,12 +97,13 @@ impl Bench {
         let waits = start::measure(ground, &node).await;
         let figures = async {
             let waits = waits?;
+            let late = lateness::measure(ground).await?;
             let enqueue = fill::measure(ground, "limit", entries).await?;
             let enqueue = fill::measure(ground, "drain", entries).await.map(|again| f64::midpoint(enqueue, again))?;
             let limit = limit::measure(ground, entries).await?;
             let others = nodes::Others::start(asked, ground, self.nodes - 1, self.task, hook.as_ref())?;
             let drain = drain::measure(ground, &node, others, entries).await?;
-            Ok(Figures::new(self, entries, enqueue, drain, limit, &waits))
+            Ok(Figures::new(self, entries, (enqueue, drain, limit), &waits, &late))
         };
         let figures = figures.await;
         node.stop().await;

@@ -1,9 +1,8 @@
 //! `soloist demo`: the main job with nothing installed. Several nodes, processes of this binary, work through a table;
 //! each handler call appends to a log, and the log is counted at the end.
 //!
-//! Owns the order of a demo: make, start, watch, stop, count, clean up. Nothing here knows how an entry is claimed.
-//! A schedule is to run beside the rows once nodes fire schedules; until then there is none, and nothing is said of
-//! firings.
+//! Owns the order of a demo: make, start, watch, stop, count, clean up. Nothing here knows how an entry is claimed or a
+//! schedule fired.
 
 mod interrupt;
 mod kills;
@@ -19,6 +18,7 @@ use clap::Args;
 
 use super::ask::Asked;
 use crate::error::Result;
+use crate::model::time::micros;
 use crate::store::{Connection, demo, sweeps};
 use interrupt::Interrupt;
 use kills::Kills;
@@ -75,7 +75,10 @@ impl Demo {
     fn first_words(&self, place: &Place) -> String {
         let plural = if self.nodes == 1 { "node (a process" } else { "nodes (processes" };
         let (nodes, rows) = (self.nodes, summary::number(self.entries));
-        format!("{nodes} {plural} of this binary), {}, {rows} rows in table {}", place.described, place.names.orders)
+        let (database, orders) = (&place.described, &place.names.orders);
+        format!(
+            "{nodes} {plural} of this binary), {database}, {rows} rows in table {orders}, a schedule every half second"
+        )
     }
 
     /// All between the first node's start and the last one's end.
@@ -115,6 +118,7 @@ impl Demo {
         nodes.stop(interrupt)?;
         progress.set(demo::calls(connection, &place.names)?);
         let counted = demo::count(connection, &place.names, self.entries)?;
-        Ok(Summary { rows: self.entries, nodes: self.nodes, kills: kills.done(), duration, counted, still })
+        let beat = demo::count_beat(connection, &place.names, micros(place::BEAT))?;
+        Ok(Summary { rows: self.entries, nodes: self.nodes, kills: kills.done(), duration, counted, beat, still })
     }
 }

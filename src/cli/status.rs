@@ -82,6 +82,7 @@ fn print(state: &State) -> Result<()> {
     let headings =
         ["TASK", "PENDING", "DUE", "OLDEST DUE", "RUNNING", "COMPLETED 24 h", "FAILED 24 h", "PER S", "STATE"];
     table::print(&headings, rows, "No task is declared, and no entry waits.")?;
+    print_firings(state)?;
     output::line("")?;
     let leads = |id| state.leader.as_ref().is_some_and(|leader| leader.id == id);
     let rows = state.nodes.iter().map(|node| {
@@ -99,6 +100,31 @@ fn print(state: &State) -> Result<()> {
         ]
     });
     table::print(&["NODE", "ID", "ROLES", "STARTED", "SEEN", "VERSION"], rows.collect(), "No node is running.")
+}
+
+/// What fires next and what fired last; nothing at all where there is no schedule.
+fn print_firings(state: &State) -> Result<()> {
+    if state.next_firings.is_empty() && state.last_firings.is_empty() {
+        return Ok(());
+    }
+    output::line("")?;
+    let next = state.next_firings.iter();
+    let rows = next.map(|next| {
+        vec![next.name.clone(), next.definition.task.clone(), next.next_fire_at.map(shown).unwrap_or_default()]
+    });
+    table::print(&["NEXT FIRINGS", "TASK", "AT"], rows.collect(), "No schedule fires any more.")?;
+    output::line("")?;
+    let rows = state.last_firings.iter().map(|last| {
+        let times = last.count.filter(|count| *count > 1).map(|count| format!(" × {count}")).unwrap_or_default();
+        vec![
+            last.schedule.clone(),
+            shown(last.scheduled_for),
+            last.late_ms.map(|late| format!("{late:.0} ms")).unwrap_or_default(),
+            format!("{}{times}", last.outcome),
+            last.result.clone().or_else(|| last.reason.clone()).unwrap_or_default(),
+        ]
+    });
+    table::print(&["LAST FIRINGS", "DUE", "LATE", "OUTCOME", "RESULT"], rows.collect(), "Nothing has fired yet.")
 }
 
 fn print_problem(problem: &Problem) -> Result<()> {

@@ -28,7 +28,7 @@ pub(super) fn all_paused(facts: &Facts) -> Option<Problem> {
     Some(problem)
 }
 
-fn by_and_why(paused: &Paused, now: i64) -> String {
+pub(super) fn by_and_why(paused: &Paused, now: i64) -> String {
     let reason = match paused.reason.as_deref().map(first_line) {
         Some(reason) if !reason.is_empty() => format!(": \"{reason}\""),
         _ => String::new(),

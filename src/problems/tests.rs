@@ -208,3 +208,40 @@ fn a_host_that_is_away_is_said_in_short() {
     assert_eq!(away, format!("`hook` is held back: its host cannot be connected to {waits}"));
     assert_eq!(sentence("sh: no such program."), format!("`hook` is held back: sh: no such program {waits}"));
 }
+
+fn schedule(name: &str) -> crate::store::schedules::ScheduleShape {
+    use crate::config::schedule::{Definition, Schedule, Trigger};
+    let every = Schedule::new(name, "mail", Trigger::Every(std::time::Duration::from_secs(60)));
+    crate::store::schedules::ScheduleShape {
+        name: name.into(),
+        definition: Definition::from(&every),
+        paused: None,
+        origin: crate::store::schedules::Origin::Config,
+        declared: true,
+        next_fire_at: Some(NOW - 60 * SECOND),
+        last_fired_at: None,
+    }
+}
+
+#[test]
+fn a_schedule_that_nobody_fires() {
+    let mut late = facts(vec![task("mail", 0)], vec![node(1, "web-1", NodeState::Living)]);
+    late.next = vec![schedule("nightly")];
+    assert!(find(&late).problems.is_empty(), "a living scheduler fires it");
+    late.nodes[0].roles = vec!["worker".into()];
+    let found = find(&late).problems;
+    assert_eq!(found[0].sentence, "No node fires schedules: `nightly` was due at 07:59 UTC.");
+    assert_eq!(found[0].detail.as_deref(), Some("web-1 lives, without the role scheduler."));
+    assert_eq!((found[0].level, found[0].schedule.as_deref()), (Level::Stopped, Some("nightly")));
+}
+
+#[test]
+fn schedules_that_do_not_fire() {
+    let mut silent = facts(vec![task("mail", 0)], vec![node(1, "web-1", NodeState::Living)]);
+    let mut paused = schedule("hourly");
+    paused.paused = Some(Paused { by: "ivo".into(), since: NOW - 60 * SECOND, reason: Some("quota".into()) });
+    silent.silent = vec![crate::store::schedules::ScheduleShape { declared: false, ..schedule("nightly") }, paused];
+    let found = find(&silent);
+    assert_eq!(found.problems[0].sentence, "`nightly` no longer fires: no living node declares it.");
+    assert_eq!(found.notes[0].sentence, "The schedule `hourly` is paused by ivo since 07:59 UTC: \"quota\".");
+}

@@ -3,6 +3,7 @@
 //! Everything of one run carries its mark in the name: tasks `soloist-bench-MARK.PART`, nodes `soloist-bench-MARK…`.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Nullable, Text};
@@ -77,6 +78,19 @@ pub fn completed(connection: &mut Connection, task: &str) -> Result<i64> {
     connection.number(Statement::new(sql).bind(task))
 }
 
+/// How late each firing of the run of this mark was.
+pub fn lateness(connection: &mut Connection, mark: &str) -> Result<Vec<Duration>> {
+    #[derive(QueryableByName)]
+    struct Late {
+        #[diesel(sql_type = BigInt)]
+        late: i64,
+    }
+    let sql = "SELECT decided_at - scheduled_for AS late FROM soloist_firings \
+               WHERE schedule LIKE ? AND outcome = 'fired'";
+    let rows: Vec<Late> = connection.load(Statement::new(sql).bind(format!("{PREFIX}{mark}%")))?;
+    Ok(rows.into_iter().map(|row| Duration::from_micros(row.late.max(0).unsigned_abs())).collect())
+}
+
 /// Takes away all that the run of this mark has left.
 pub fn erase(connection: &mut Connection, mark: &str) -> Result<()> {
     for part in PARTS {
@@ -94,6 +108,8 @@ pub fn erase(connection: &mut Connection, mark: &str) -> Result<()> {
     }
     let nodes = format!("{PREFIX}{mark}%");
     for sql in [
+        "DELETE FROM soloist_schedules WHERE name LIKE ?",
+        "DELETE FROM soloist_firings WHERE schedule LIKE ?",
         "DELETE FROM soloist_declarations WHERE node_id IN (SELECT id FROM soloist_nodes WHERE name LIKE ?)",
         "DELETE FROM soloist_nodes WHERE name LIKE ?",
     ] {

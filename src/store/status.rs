@@ -7,8 +7,10 @@ use diesel::sql_types::{BigInt, Nullable, Text};
 use serde::Serialize;
 
 use super::connection::Connection;
+use super::firings::{self, FiringShape};
 use super::node_list::{self, Leader, NodeShape};
 use super::nodes;
+use super::schedules::{self, ScheduleShape};
 use super::statement::Statement;
 use super::sweeps::{self, Sweep};
 use super::tasks::declared::{self, Declared};
@@ -17,6 +19,9 @@ use crate::error::Result;
 use crate::model::entry;
 use crate::model::time::{Micros, SECOND};
 use crate::problems::{self, Problem, Verdict};
+
+/// Schedules and firings that are shown of each kind.
+const SHOWN: usize = 10;
 
 const DAY: Micros = 86_400 * SECOND;
 /// Failed entries that are read to name the most frequent error.
@@ -43,6 +48,12 @@ pub struct Facts {
     pub declared: Declared,
     /// Who fires first.
     pub leader: Option<Leader>,
+    /// Schedules that fire next, soonest first.
+    pub next: Vec<ScheduleShape>,
+    /// Schedules that do not fire: paused, or declared by nobody any more.
+    pub silent: Vec<ScheduleShape>,
+    /// What fired last, newest first.
+    pub last: Vec<FiringShape>,
 }
 
 /// The state of the whole, as people see it.
@@ -63,6 +74,10 @@ pub struct Status {
     pub nodes: Vec<NodeShape>,
     /// All tasks.
     pub tasks: Vec<TaskShape>,
+    /// Schedules that fire next, soonest first.
+    pub next_firings: Vec<ScheduleShape>,
+    /// What fired last or was left out, newest first.
+    pub last_firings: Vec<FiringShape>,
 }
 
 /// Looks at everything once.
@@ -74,9 +89,18 @@ pub fn read(connection: &mut Connection) -> Result<Status> {
 pub fn of(facts: Facts) -> Status {
     let found = problems::find(&facts);
     let verdict = problems::verdict(&facts, &found);
-    let Facts { now, tasks, nodes, leader, .. } = facts;
-    let nodes = nodes.into_iter().filter(NodeShape::is_living).collect();
-    Status { as_of: now, verdict, problems: found.problems, notes: found.notes, leader, nodes, tasks }
+    let Facts { now, tasks, nodes, leader, next, last, .. } = facts;
+    Status {
+        as_of: now,
+        verdict,
+        problems: found.problems,
+        notes: found.notes,
+        leader,
+        nodes: nodes.into_iter().filter(NodeShape::is_living).collect(),
+        tasks,
+        next_firings: next,
+        last_firings: last,
+    }
 }
 
 /// Reads what problems are worked out from.
@@ -94,6 +118,9 @@ pub fn facts(connection: &mut Connection) -> Result<Facts> {
         failures,
         sweeps: sweeps::open(connection, None)?,
         leader: node_list::leader(connection)?,
+        next: schedules::next_firings(connection, SHOWN)?,
+        silent: schedules::silent(connection, SHOWN)?,
+        last: firings::list(connection, None, None, SHOWN)?,
         tasks,
         declared,
     })

@@ -25,8 +25,14 @@ pub(super) struct Figures {
 }
 
 impl Figures {
-    pub fn new(bench: &Bench, entries: usize, enqueue: f64, drain: f64, limit: f64, waits: &[Duration]) -> Self {
-        let ms = |share| percentile(waits, share).map(|wait| rounded(wait.as_secs_f64() * 1000.0, 1000.0));
+    pub fn new(
+        bench: &Bench,
+        entries: usize,
+        (enqueue, drain, limit): (f64, f64, f64),
+        waits: &[Duration],
+        late: &[Duration],
+    ) -> Self {
+        let ms = |spans, share| percentile(spans, share).map(|span| rounded(span.as_secs_f64() * 1000.0, 1000.0));
         Self {
             task: match bench.task {
                 Kind::Noop => "noop",
@@ -38,9 +44,9 @@ impl Figures {
             enqueue_per_s: enqueue.round(),
             drain_per_s: drain.round(),
             limit_per_s: limit.round(),
-            start_ms_p50: ms(0.5),
-            start_ms_p99: ms(0.99),
-            lateness_ms_p99: None,
+            start_ms_p50: ms(waits, 0.5),
+            start_ms_p99: ms(waits, 0.99),
+            lateness_ms_p99: ms(late, 0.99),
             rss_mb: resident().map(|bytes| rounded(bytes / 1_048_576.0, 10.0)),
         }
     }

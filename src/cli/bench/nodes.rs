@@ -45,7 +45,7 @@ async fn launch(config: &Config, mark: &str, suffix: &str, kind: Kind, hook: Opt
         database: config.database.clone(),
         node: config::Node {
             name: format!("{}{mark}{suffix}", bench::PREFIX),
-            roles: vec![NodeRole::Worker],
+            roles: vec![NodeRole::Scheduler, NodeRole::Worker],
             ..config.node.clone()
         },
         tasks: tasks.into_iter().map(|task| (task.name.clone(), task)).collect(),

@@ -37,7 +37,19 @@ key = "id"
 pending = "processed = FALSE"
 done = "processed = TRUE"
 columns = ["id", "item"]
+
+[tasks.{beat}]
+sql = {beat_handler}
+
+[schedules.{beat}]
+task = "{beat}"
+every = "500ms"
+misfire = "all"
+overlap = "allow"
 "#;
+
+/// How often the schedule of a demo is due.
+pub(super) const BEAT: Duration = Duration::from_millis(500);
 
 /// Where a demo happens.
 pub(super) struct Place {
@@ -146,6 +158,8 @@ impl Place {
             .replace("{wake}", self.wake)
             .replace("{task}", &self.names.task)
             .replace("{orders}", &self.names.orders)
+            .replace("{beat}", &self.names.beat)
+            .replace("{beat_handler}", &quoted(&self.names.beat_handler()))
             .replace("{handler}", &quoted(&self.names.handler()));
         std::fs::write(self.config(), text)
             .map_err(|error| Error::transient(format!("{} cannot be written: {error}", self.config().display())))

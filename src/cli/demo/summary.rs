@@ -7,7 +7,7 @@ use serde_json::json;
 use super::place::Place;
 use crate::cli::output;
 use crate::error::Result;
-use crate::store::demo::Counted;
+use crate::store::demo::{Beat, Counted};
 
 /// What a demo came to.
 pub(super) struct Summary {
@@ -16,15 +16,16 @@ pub(super) struct Summary {
     pub kills: usize,
     pub duration: Duration,
     pub counted: Counted,
+    pub beat: Beat,
     /// True if it was given up, since nothing went on.
     pub still: bool,
 }
 
 impl Summary {
-    /// True if the log holds each row once and no row twice.
+    /// True if the log holds each row once and no row twice, and each due time of the schedule fired once.
     pub(super) fn is_exactly_once(&self) -> bool {
         let Counted { calls, doubled, lost } = self.counted;
-        calls == self.rows && doubled == 0 && lost == 0 && !self.still
+        calls == self.rows && doubled == 0 && lost == 0 && !self.still && self.beat.is_exactly_once()
     }
 
     pub(super) fn print(&self, as_json: bool, place: &Place, keep: bool) -> Result<()> {
@@ -35,6 +36,8 @@ impl Summary {
             return output::json(&json!({
                 "exactly_once": self.is_exactly_once(), "rows": self.rows, "nodes": self.nodes, "kills": self.kills,
                 "seconds": seconds, "calls": calls, "doubled": doubled, "lost": lost,
+                "firings": { "due": self.beat.due, "fired": self.beat.fired, "calls": self.beat.calls,
+                             "doubled": self.beat.doubled, "latest_ms": self.beat.latest / 1000 },
                 "directory": kept.map(|path| path.display().to_string()),
             }));
         }
@@ -48,8 +51,9 @@ impl Summary {
         if self.still {
             output::line("Given up: nothing went on for a minute.")?;
         }
+        let once = calls == self.rows && doubled == 0 && lost == 0;
         let calls = plural(calls, "handler call", "handler calls");
-        output::line(match self.is_exactly_once() {
+        output::line(match once {
             true => format!("{calls} in the log: every row exactly once"),
             false => format!(
                 "{calls} in the log: NOT exactly once; {} more than once, {} not at all",
@@ -57,6 +61,7 @@ impl Summary {
                 plural(lost, "row", "rows")
             ),
         })?;
+        output::line(self.firings())?;
         let left = match (kept, keep) {
             (Some(directory), _) => format!(
                 "Kept: {}; look at it with soloist --config {} entries list",
@@ -68,6 +73,22 @@ impl Summary {
         };
         output::line(left)?;
         output::line("Next, in your application's directory: soloist init")
+    }
+}
+
+impl Summary {
+    /// What the schedule came to.
+    fn firings(&self) -> String {
+        let Beat { due, fired, calls, doubled, latest } = self.beat;
+        if due == 0 {
+            return "no firing was due in so short a time".to_owned();
+        }
+        let due = plural(due.unsigned_abs(), "firing was due", "firings were due");
+        if self.beat.is_exactly_once() {
+            format!("{due}, {fired} fired, none twice; the latest was {} ms late", latest / 1000)
+        } else {
+            format!("{due}, {fired} fired, {calls} handler calls, {doubled} of them doubled: NOT once each")
+        }
     }
 }
 
@@ -103,7 +124,8 @@ mod tests {
     fn only_each_row_once_is_exactly_once() {
         let of = |calls, doubled, lost, still| {
             let counted = Counted { calls, doubled, lost };
-            let summary = Summary { rows: 5, nodes: 1, kills: 0, duration: Duration::ZERO, counted, still };
+            let beat = Beat::default();
+            let summary = Summary { rows: 5, nodes: 1, kills: 0, duration: Duration::ZERO, counted, beat, still };
             summary.is_exactly_once()
         };
         assert!(of(5, 0, 0, false));

@@ -8,7 +8,7 @@ use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 use super::record::{Moved, OpenRun, Records};
 use super::work::{Going, Made, Wanted};
 use crate::config::schedule::{Definition, Overlap, Schedule};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::firing::{self, Decision, Item, Situation, Work};
 use crate::model::time::{Micros, SECOND};
 
@@ -47,6 +47,11 @@ pub(super) struct Row {
 }
 
 impl Row {
+    /// The schedule, if this version can read it.
+    pub fn schedule(&self) -> Result<Schedule> {
+        Definition::from_json(&self.definition)?.schedule(&self.name)
+    }
+
     /// As it is, to be looked at no more.
     pub fn unmoved(&self) -> Moved {
         Moved {
@@ -72,13 +77,8 @@ pub(super) struct Decided {
 }
 
 impl Decided {
-    /// Decides; the row comes back with the error if its definition cannot be read.
-    pub fn of(row: Row, going: &Going, missed_before: Micros) -> Result<Self, (Row, Error)> {
-        let read = Definition::from_json(&row.definition).and_then(|definition| definition.schedule(&row.name));
-        let schedule = match read {
-            Ok(schedule) => schedule,
-            Err(error) => return Err((row, error)),
-        };
+    /// Decides about a schedule.
+    pub fn of(row: Row, schedule: Schedule, going: &Going, missed_before: Micros) -> Self {
         let work = match schedule.overlap {
             Overlap::Allow => Work::Over,
             Overlap::Skip | Overlap::Queue => going.of(row.last_entry_id, row.last_sweep_id),
@@ -93,7 +93,7 @@ impl Decided {
             now: row.now,
             missed_before,
         });
-        Ok(Self { row, schedule, decision })
+        Self { row, schedule, decision }
     }
 
     /// The entry whose retry is to begin now.

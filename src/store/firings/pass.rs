@@ -93,9 +93,9 @@ fn fire(connection: &mut Connection, pass: &Pass, rows: Vec<Row>) -> Result<usiz
     let going = work::going(connection, &entries, &sweeps)?;
     let (mut decided, mut moved) = (Vec::new(), Vec::new());
     for row in rows {
-        match Decided::of(row, &going, missed_before) {
-            Ok(one) => decided.push(one),
-            Err((row, error)) => {
+        match row.schedule() {
+            Ok(schedule) => decided.push(Decided::of(row, schedule, &going, missed_before)),
+            Err(error) => {
                 tracing::error!(schedule = row.name, %error, "the schedule cannot be read; tried again in a minute");
                 moved.push(Moved { look_at: Some(now + UNREADABLE), ..row.unmoved() });
             }

@@ -151,6 +151,14 @@ pub fn next_firings(connection: &mut Connection, limit: usize) -> Result<Vec<Sch
     rows.into_iter().map(shape).collect()
 }
 
+/// Schedules that do not fire: paused, or declared by nobody any more.
+pub fn silent(connection: &mut Connection, limit: usize) -> Result<Vec<ScheduleShape>> {
+    let sql = format!("{SELECT} WHERE paused_since IS NOT NULL OR declared = 0 ORDER BY name LIMIT ?");
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows: Vec<Row> = connection.load(Statement::new(sql).bind(limit))?;
+    rows.into_iter().map(shape).collect()
+}
+
 /// That there is no schedule of this name, with the nearest that there is.
 pub(super) fn missing(connection: &mut Connection, name: &str) -> Result<Error> {
     #[derive(QueryableByName)]
