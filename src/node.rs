@@ -80,7 +80,7 @@ impl Node {
             SyncArbiter::start(threads, move || DatabaseActor::new(store.clone(), pool))
         };
         let database = pool(config.database.connections, Pool::Work);
-        let (duties, sweeps, firings) = (pool(1, Pool::Work), pool(1, Pool::Work), pool(1, Pool::Work));
+        let (duties, sweeps, firings) = (pool(1, Pool::Work), pool(1, Pool::Sweep), pool(1, Pool::Work));
         let statements = pool(statements, Pool::Handler);
         let lease_actor = {
             let (store, node) = (store.clone(), config.node.clone());

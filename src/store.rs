@@ -62,6 +62,8 @@ pub struct Store {
     pub strategy: Strategy,
     /// For claims, results and duties.
     work: Pool,
+    /// For sweeps: predicates of users over ranges of keys.
+    sweep: Pool,
     /// For the lease alone, so that nothing is ever before it in a queue.
     lease: Pool,
     /// For reads of the admin API and the CLI.
@@ -79,16 +81,24 @@ impl Store {
             lock: Duration::from_millis(lock),
             silent: lease,
             name,
+            #[cfg(feature = "postgres")]
+            plans: connection::Plans::OfUsers,
         };
-        let unbounded = Purpose { statement: None, lock: Duration::from_secs(10), silent: lease, name: "handler" };
+        let unbounded = Purpose { statement: None, ..bounded("handler", 0, 10_000) };
+        let work = Purpose {
+            #[cfg(feature = "postgres")]
+            plans: connection::Plans::Generic,
+            ..bounded("work", 30, 10_000)
+        };
         // A renewal comes before all else, and waits as long as it can: whatever writes will end.
         let renewal = if matches!(database.url, config::DatabaseUrl::Sqlite { .. }) { 5_000 } else { 2_000 };
         let queue = Queue::default();
         Self {
             database: database.clone(),
             strategy: server::strategy(database.claim),
-            // Three more than the actors: duties, sweeps and firings run beside claims and results.
-            work: Pool::new(database, bounded("work", 30, 10_000), database.connections + 3, Some(&queue)),
+            // Two more than the actors: duties and firings run beside claims and results.
+            work: Pool::new(database, work, database.connections + 2, Some(&queue)),
+            sweep: Pool::new(database, bounded("sweep", 30, 10_000), 1, Some(&queue)),
             lease: Pool::new(database, bounded("lease", 5, renewal), 1, None),
             read: Pool::new(database, bounded("read", 15, 5_000), 4, Some(&queue)),
             handler: Pool::new(database, unbounded, sql_handlers.max(1), Some(&queue)),
@@ -98,6 +108,11 @@ impl Store {
     /// A connection for claims, results and duties.
     pub fn work(&self) -> Result<Lent> {
         self.work.get()
+    }
+
+    /// A connection for sweeps.
+    pub fn sweep(&self) -> Result<Lent> {
+        self.sweep.get()
     }
 
     /// The connection of the lease.

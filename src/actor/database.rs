@@ -40,6 +40,8 @@ pub const SOON: Duration = CONTENDED;
 pub enum Pool {
     /// Claims, results and duties.
     Work,
+    /// Sweeps.
+    Sweep,
     /// Statements of users.
     Handler,
 }
@@ -61,6 +63,7 @@ impl DatabaseActor {
     fn connection(&self) -> Result<Lent> {
         match self.pool {
             Pool::Work => self.store.work(),
+            Pool::Sweep => self.store.sweep(),
             Pool::Handler => self.store.handler(),
         }
     }

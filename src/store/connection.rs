@@ -2,10 +2,9 @@
 //!
 //! Holds no SQL of its own but the words of transactions.
 
-#[cfg(feature = "postgres")]
-use std::time::{Duration, Instant};
-
 mod establish;
+#[cfg(feature = "postgres")]
+mod plans;
 mod row;
 
 use diesel::RunQueryDsl;
@@ -15,6 +14,8 @@ use diesel::connection::{SimpleConnection, TransactionManager};
 use diesel::deserialize::QueryableByName;
 
 pub(super) use establish::establish;
+#[cfg(feature = "postgres")]
+pub(super) use plans::Plans;
 pub use row::Row;
 
 use super::dialect::Dialect;
@@ -57,9 +58,9 @@ pub struct Connection {
     dialect: Dialect,
     /// True once an error has shown that the server is no longer at the other end.
     broken: bool,
-    /// When the server last forgot the plans of this session's statements.
+    /// Whether the plans that the server keeps of this session's statements still fit; none if it keeps none.
     #[cfg(feature = "postgres")]
-    forgotten: Instant,
+    plans: Option<plans::Age>,
     /// Ends statements that take too long, where only another connection can.
     #[cfg(feature = "mysql")]
     killer: Option<super::mysql_connection::Killer>,
@@ -68,11 +69,6 @@ pub struct Connection {
     turn: Turn,
 }
 
-/// How long PostgreSQL may keep the plans of prepared statements. A plan that was made while the table was all but
-/// empty reads the table whole, and is kept until the server next analyzes it, however many rows have come since.
-#[cfg(feature = "postgres")]
-const PLANS: Duration = Duration::from_secs(1);
-
 impl Connection {
     pub(super) fn new(raw: Raw, dialect: Dialect, #[cfg(feature = "sqlite")] turn: Turn) -> Self {
         Self {
@@ -80,7 +76,7 @@ impl Connection {
             dialect,
             broken: false,
             #[cfg(feature = "postgres")]
-            forgotten: Instant::now(),
+            plans: None,
             #[cfg(feature = "mysql")]
             killer: None,
             #[cfg(feature = "sqlite")]
@@ -147,14 +143,26 @@ impl Connection {
     fn prepare(&mut self, statement: &Statement) -> Result<()> {
         crate::testing::ran(statement);
         #[cfg(feature = "postgres")]
-        if matches!(self.raw, Raw::Postgres(_))
-            && self.forgotten.elapsed() > PLANS
-            && !crate::testing::broken("keep_plans")
-        {
-            self.forgotten = Instant::now();
-            self.batch("DISCARD PLANS")?;
+        if self.plans.as_ref().is_some_and(plans::Age::is_due) && !crate::testing::broken("keep_plans") {
+            self.look_at_plans()?;
         }
         Ok(())
+    }
+
+    /// From now on plans that no longer fit are forgotten.
+    #[cfg(feature = "postgres")]
+    pub(super) fn keep_plans(&mut self, plans: Plans) {
+        self.plans = Some(plans::Age::new(plans));
+    }
+
+    #[cfg(feature = "postgres")]
+    fn look_at_plans(&mut self) -> Result<()> {
+        let Some(mut age) = self.plans.take() else { return Ok(()) };
+        // Meanwhile this session keeps no plans, so that it does not look while it looks.
+        let size = if age.asks_size() { self.number(Statement::new(plans::SIZE)) } else { Ok(0) };
+        let stale = size.map(|size| age.looked(size));
+        self.plans = Some(age);
+        if stale? { self.batch("DISCARD PLANS") } else { Ok(()) }
     }
 
     /// The first row, if there is one.

@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+#[cfg(feature = "postgres")]
+use super::connection::Plans;
 use super::connection::{Connection, Raw};
 use crate::config::Database;
 #[cfg(feature = "sqlite")]
@@ -25,6 +27,9 @@ pub struct Purpose {
     pub silent: Duration,
     /// Shown by the server in its list of sessions.
     pub name: &'static str,
+    /// What PostgreSQL plans a statement for.
+    #[cfg(feature = "postgres")]
+    pub plans: Plans,
 }
 
 /// Tells a new connection what it is for.
@@ -34,7 +39,13 @@ pub(super) fn apply(connection: &mut Connection, database: &Database, purpose: &
         #[cfg(feature = "sqlite")]
         Raw::Sqlite(_) => sqlite(connection, database, purpose),
         #[cfg(feature = "postgres")]
-        Raw::Postgres(c) => postgres(c, database, purpose),
+        Raw::Postgres(c) => {
+            postgres(c, database, purpose)?;
+            if !database.pooler {
+                connection.keep_plans(purpose.plans);
+            }
+            Ok(())
+        }
         #[cfg(feature = "mysql")]
         Raw::Mysql(_) => mysql(connection, purpose),
     }
@@ -70,10 +81,12 @@ fn postgres(c: &mut diesel::pg::PgConnection, database: &Database, purpose: &Pur
         format!(
             "RESET TimeZone; SET statement_timeout = {statement}; SET lock_timeout = {}; \
              SET idle_in_transaction_session_timeout = {}; SET application_name = 'soloist {}'; \
-             SET default_transaction_isolation = 'read committed'",
+             SET default_transaction_isolation = 'read committed'{}",
             purpose.lock.as_millis(),
             purpose.silent.as_millis(),
-            purpose.name
+            purpose.name,
+            // For each value anew it takes longer to plan what is due than to look.
+            if purpose.plans == Plans::Generic { "; SET plan_cache_mode = force_generic_plan" } else { "" }
         )
     };
     c.batch_execute(&sql).map_err(|error| fault::classify(&error).into_error(&error))?;

@@ -1,4 +1,4 @@
-//! What is due: one probe of the claim index for each level of each task, in one statement.
+//! What is due: the head of each level of each task, by the claim index, in one statement.
 
 use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
@@ -36,22 +36,14 @@ struct DueRow {
     probe_in: Option<i64>,
 }
 
-/// Looks at the head of every level of every task: one probe of the claim index each. A task with nothing pending is
-/// left out.
+/// Looks at the head of every level of every task: one probe of the claim index for each level, or each that has
+/// entries. A task with nothing pending is left out.
 pub fn due(connection: &mut Connection, tasks: &[&str]) -> Result<Vec<Due>> {
     let dialect = connection.dialect();
-    let levels: Vec<_> = (-9..=9).map(|level| format!("SELECT {level} AS priority")).collect();
-    // Left to itself MariaDB scans the whole of the index for the order, once a level: seconds where a probe takes none.
-    let index = if dialect == Dialect::Mysql { " FORCE INDEX (soloist_entries_claim)" } else { "" };
-    let sql = dialect.sql(&format!(
-        "SELECT t.value AS task, p.priority, s.paused_since, \
-         CASE WHEN s.held_since IS NOT NULL THEN s.next_probe_at - {{now}} END AS probe_in, \
-         (SELECT e.run_at FROM soloist_entries e{index} WHERE e.task = t.value AND e.state = 'pending' \
-         AND e.priority = p.priority ORDER BY e.run_at, e.id LIMIT 1) - {{now}} AS run_in \
-         FROM {} CROSS JOIN ({}) AS p LEFT JOIN soloist_tasks s ON s.name = t.value",
-        dialect.rows_of_texts("t"),
-        levels.join(" UNION ALL ")
-    ));
+    let sql = dialect.sql(&match dialect {
+        Dialect::Postgres => postgres(),
+        Dialect::Sqlite | Dialect::Mysql => level_by_level(dialect),
+    });
     let mut rows: Vec<DueRow> = connection.load(Statement::new(sql).bind(dialect.texts(tasks)))?;
     rows.sort_by(|a, b| a.task.cmp(&b.task).then(a.priority.cmp(&b.priority)));
     let mut found: Vec<Due> = Vec::new();
@@ -75,4 +67,34 @@ pub fn due(connection: &mut Connection, tasks: &[&str]) -> Result<Vec<Due>> {
         }
     }
     Ok(found)
+}
+
+/// Asks each level.
+fn level_by_level(dialect: Dialect) -> String {
+    let levels: Vec<_> = (-9..=9).map(|level| format!("SELECT {level} AS priority")).collect();
+    // Left to itself MariaDB scans the whole of the index for the order, once a level: seconds where a probe takes none.
+    let index = if dialect == Dialect::Mysql { " FORCE INDEX (soloist_entries_claim)" } else { "" };
+    format!(
+        "SELECT t.value AS task, p.priority, s.paused_since, \
+         CASE WHEN s.held_since IS NOT NULL THEN s.next_probe_at - {{now}} END AS probe_in, \
+         (SELECT e.run_at FROM soloist_entries e{index} WHERE e.task = t.value AND e.state = 'pending' \
+         AND e.priority = p.priority ORDER BY e.run_at, e.id LIMIT 1) - {{now}} AS run_in \
+         FROM {} CROSS JOIN ({}) AS p LEFT JOIN soloist_tasks s ON s.name = t.value",
+        dialect.rows_of_texts("t"),
+        levels.join(" UNION ALL ")
+    )
+}
+
+/// Goes from each level that has entries to the next: a third of the time, and this is between a commit and a start.
+fn postgres() -> String {
+    let head = "SELECT e.priority, e.run_at FROM soloist_entries e WHERE e.task = t.value AND e.state = 'pending'";
+    let first = "ORDER BY e.priority, e.run_at, e.id LIMIT 1";
+    format!(
+        "SELECT t.value AS task, p.priority, s.paused_since, \
+         CASE WHEN s.held_since IS NOT NULL THEN s.next_probe_at - {{now}} END AS probe_in, \
+         p.run_at - {{now}} AS run_in FROM {} CROSS JOIN LATERAL (WITH RECURSIVE level AS (({head} {first}) UNION ALL \
+         SELECT next.priority, next.run_at FROM level CROSS JOIN LATERAL ({head} AND e.priority > level.priority \
+         {first}) AS next) SELECT priority, run_at FROM level) AS p LEFT JOIN soloist_tasks s ON s.name = t.value",
+        Dialect::Postgres.rows_of_texts("t")
+    )
 }
