@@ -48,9 +48,9 @@ fn request(limit: usize) -> ClaimRequest {
 
 /// Claims whatever is due of task `t`.
 fn take(connection: &mut Connection, claimant: &Claimant, limit: usize) -> claim::Claimed {
-    let due = claim::due(connection, &["t"]).unwrap();
-    let priorities = due.first().map(|due| due.priorities.clone()).unwrap_or_default();
-    claim::claim(connection, claimant, &request(limit), &priorities).unwrap()
+    let request = request(limit);
+    let due = claim::look(connection, claimant, std::slice::from_ref(&request)).unwrap().pop();
+    due.map(|due| claim::claim_due(connection, claimant, &request, due).unwrap()).unwrap_or_default()
 }
 
 fn fill(database: &TestDatabase, entries: usize) {
@@ -77,8 +77,11 @@ fn each_entry_is_claimed_once(database: &TestDatabase) {
                 scope.spawn(move || {
                     let mut connection = store.work().unwrap();
                     let claimant = claimant(&mut connection, name, strategy);
-                    while let Some(due) = claim::due(&mut connection, &["t"]).unwrap().pop() {
-                        let claimed = match claim::claim(&mut connection, &claimant, &request(50), &due.priorities) {
+                    let request = request(50);
+                    while let Some(due) =
+                        claim::look(&mut connection, &claimant, std::slice::from_ref(&request)).unwrap().pop()
+                    {
+                        let claimed = match claim::claim_due(&mut connection, &claimant, &request, due) {
                             Ok(claimed) => claimed,
                             // A deadlock between two atomic updates: the server undid one of them.
                             Err(error) if error.is_transient() => continue,
@@ -124,6 +127,47 @@ fn better_priorities_come_first_and_what_is_not_due_stays(database: &TestDatabas
     let due = claim::due(&mut connection, &["t", "other"]).unwrap();
     assert_eq!(due.len(), 1);
     assert!(due[0].priorities.is_empty() && due[0].next_in.unwrap() > 1_000_000);
+}
+
+/// A look may claim at once: never of a task that is paused or whose host refuses, and of the others in their order.
+fn a_look_claims_no_more_than_it_may(database: &TestDatabase) {
+    let store = store(database);
+    let mut connection = store.work().unwrap();
+    let claimant = claimant(&mut connection, "n", Strategy::SkipLocked);
+    database.sql("INSERT INTO soloist_tasks (name, paused_by, paused_since) VALUES ('a', 'ivo', 1)");
+    database.sql("INSERT INTO soloist_tasks (name, held_reason, held_since, next_probe_at) VALUES ('b', '401', 1, 1)");
+    database.sql("INSERT INTO soloist_entries (task) VALUES ('a'), ('b'), ('d')");
+    database.sql(
+        "INSERT INTO soloist_entries (task, priority, run_at, payload) VALUES ('c', 5, 1, '1'), ('c', -2, 3, '2'), \
+         ('c', -2, 2, '3'), ('c', 0, 1, '4'), ('c', 9, 1, '5'), ('c', -9, 9000000000000000, '6')",
+    );
+    let request = |task: &str, free_key| ClaimRequest { task: task.to_owned(), free_key, ..request(4) };
+    for d_is_plain in [false, true] {
+        let requests = [request("a", false), request("b", false), request("c", true), request("d", !d_is_plain)];
+        let due = claim::look(&mut connection, &claimant, &requests).unwrap();
+        let mut tasks: Vec<_> = due.iter().map(|due| due.task.as_str()).collect();
+        tasks.sort_unstable();
+        assert_eq!(tasks, ["a", "b", "c", "d"]);
+        for due in due {
+            match due.task.as_str() {
+                "a" => assert!(due.paused),
+                "b" => assert!(due.held.is_some_and(|probe_in| probe_in < 0)),
+                "c" => assert_eq!(due.priorities, [-2, 0, 5, 9]),
+                _ => {
+                    let claimed = claim::claim_due(&mut connection, &claimant, &requests[3], due).unwrap();
+                    assert_eq!(claimed.entries.len(), 1);
+                    database.sql("INSERT INTO soloist_entries (task) VALUES ('d')");
+                }
+            }
+        }
+        assert_eq!(database.number("SELECT count(*) FROM soloist_entries WHERE task <> 'd' AND claim > 0"), 0);
+    }
+    let requests = [request("a", false), request("c", false)];
+    let due = claim::look(&mut connection, &claimant, &requests).unwrap();
+    let due = due.into_iter().find(|due| due.task == "c").unwrap();
+    let claimed = claim::claim_due(&mut connection, &claimant, &requests[1], due).unwrap();
+    let payloads: Vec<_> = claimed.entries.iter().map(|entry| entry.payload.get()).collect();
+    assert_eq!(payloads, ["3", "2", "4", "1"]);
 }
 
 fn a_stale_claim_changes_nothing(database: &TestDatabase) {
@@ -263,6 +307,7 @@ fn the_lease_is_renewed_while_a_claim_is_open(database: &TestDatabase) {
 on_every_backend!(
     each_entry_is_claimed_once,
     better_priorities_come_first_and_what_is_not_due_stays,
+    a_look_claims_no_more_than_it_may,
     a_stale_claim_changes_nothing,
     each_verdict_is_written_as_it_says,
     an_entry_that_kills_its_node_ends_failed,

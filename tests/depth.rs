@@ -31,8 +31,8 @@ fn claims(connection: &mut Connection, claimant: &Claimant, task: &str, count: u
     let request = ClaimRequest { task: task.to_owned(), limit: 10, max_attempts: 3, free_key: false, source: None };
     let once = |_| {
         let start = Instant::now();
-        let due = claim::due(connection, &[task]).unwrap();
-        let claimed = claim::claim(connection, claimant, &request, &due[0].priorities).unwrap();
+        let due = claim::look(connection, claimant, std::slice::from_ref(&request)).unwrap().pop().unwrap();
+        let claimed = claim::claim_due(connection, claimant, &request, due).unwrap();
         assert_eq!(claimed.entries.len(), 10);
         start.elapsed()
     };

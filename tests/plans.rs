@@ -67,8 +67,8 @@ fn plans_of_an_empty_table_are_forgotten(database: &TestDatabase) {
         let start = Instant::now();
         let claimant = Claimant { node_id, strategy: store.strategy, installation: "plans".into() };
         let request = ClaimRequest { task: "t".to_owned(), limit: 10, max_attempts: 3, free_key: false, source: None };
-        let due = claim::due(&mut connection, &["t"]).unwrap();
-        let claimed = claim::claim(&mut connection, &claimant, &request, &due[0].priorities).unwrap();
+        let due = claim::look(&mut connection, &claimant, std::slice::from_ref(&request)).unwrap().pop().unwrap();
+        let claimed = claim::claim_due(&mut connection, &claimant, &request, due).unwrap();
         let done = |e: &Entry| Settlement::new(e.id, e.claim, e.attempt, Verdict::Completed { output: None });
         let done: Vec<_> = claimed.entries.iter().map(done).collect();
         settle::settle(&mut connection, &Context::ending(node_id), &done).unwrap();

@@ -70,11 +70,10 @@ impl DatabaseActor {
 
     fn claim(&self, claimant: &Claimant, requests: &[ClaimRequest]) -> Result<Batch> {
         let mut connection = self.connection()?;
-        let names: Vec<_> = requests.iter().map(|request| request.task.as_str()).collect();
         let mut batch = Batch::default();
-        for due in claim::due(&mut connection, &names)? {
+        for due in claim::look(&mut connection, claimant, requests)? {
             let Some(request) = requests.iter().find(|request| request.task == due.task) else { continue };
-            let result = Self::claim_due(&mut connection, claimant, request, &due, &mut batch);
+            let result = Self::claim_due(&mut connection, claimant, request, due, &mut batch);
             if let Err(error) = result {
                 // What was claimed of other tasks is ours and must be worked.
                 batch.error = Some(error);
@@ -88,7 +87,7 @@ impl DatabaseActor {
         connection: &mut Lent,
         claimant: &Claimant,
         request: &ClaimRequest,
-        due: &Due,
+        due: Due,
         batch: &mut Batch,
     ) -> Result<()> {
         if due.paused {
@@ -110,7 +109,7 @@ impl DatabaseActor {
             limit = 1;
         }
         let request = ClaimRequest { limit, ..request.clone() };
-        let claimed = match claim::claim(connection, claimant, &request, &due.priorities) {
+        let claimed = match claim::claim_due(connection, claimant, &request, due) {
             Err(error) if probe => {
                 holds::give_back_probe(connection, &request.task)?;
                 return Err(error);

@@ -3,23 +3,25 @@
 //! Owns which entries are claimed and what a claim writes; the statement itself, which differs between backends and
 //! strategies, is in the files below. One claim at a time is decided by that statement alone.
 
+mod at_once;
 mod due;
 mod mysql;
 mod postgres;
+mod receive;
 mod sqlite;
 
 use std::sync::Arc;
 
+pub use at_once::look;
 pub use due::{Due, due};
+pub(super) use receive::receive;
 
 use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
-use serde_json::value::RawValue;
 
 use super::connection::Connection;
 use super::dialect::Dialect;
 use super::server::Strategy;
-use super::settle::{self, Settlement, Verdict};
 use super::source::TableSource;
 use super::statement::Statement;
 use crate::error::Result;
@@ -122,9 +124,22 @@ pub fn claim(
 ) -> Result<Claimed> {
     if request.source.is_some() {
         // The rows are read, and `pending` asked again, in the transaction that claims.
-        connection.transaction(|connection| claim_levels(connection, claimant, request, priorities))
+        connection.transaction(|connection| claim_levels(connection, claimant, request, priorities, Vec::new()))
     } else {
-        claim_levels(connection, claimant, request, priorities)
+        claim_levels(connection, claimant, request, priorities, Vec::new())
+    }
+}
+
+/// Claims what a look has seen of one task, the part that the look itself has claimed included.
+pub fn claim_due(
+    connection: &mut Connection,
+    claimant: &Claimant,
+    request: &ClaimRequest,
+    due: Due,
+) -> Result<Claimed> {
+    match due.taken {
+        Some(rows) => claim_levels(connection, claimant, request, due.priorities.get(1..).unwrap_or_default(), rows),
+        None => claim(connection, claimant, request, &due.priorities),
     }
 }
 
@@ -133,8 +148,9 @@ fn claim_levels(
     claimant: &Claimant,
     request: &ClaimRequest,
     priorities: &[i32],
+    mut rows: Vec<Row>,
 ) -> Result<Claimed> {
-    let mut rows = Vec::new();
+    rows.sort_by_key(|row| (row.run_at, row.id));
     for &priority in priorities {
         let room = request.limit.saturating_sub(rows.len());
         if room == 0 {
@@ -164,104 +180,6 @@ fn claim_levels(
         rows.append(&mut claimed);
     }
     receive(connection, claimant, request, rows)
-}
-
-/// Turns claimed rows into entries; ends at once those that need no call.
-pub(super) fn receive(
-    connection: &mut Connection,
-    claimant: &Claimant,
-    request: &ClaimRequest,
-    rows: Vec<Row>,
-) -> Result<Claimed> {
-    let mut claimed = Claimed::default();
-    let mut settlements = Vec::new();
-    let mut rows_of_source = match &request.source {
-        Some(source) => {
-            let keys: Vec<_> = rows
-                .iter()
-                .filter(|row| row.source == 1)
-                .map(|row| (row.id, row.dedupe_key.clone().unwrap_or_default()))
-                .collect();
-            if keys.is_empty() { Default::default() } else { source.read(connection, &keys)? }
-        }
-        None => Default::default(),
-    };
-    for row in rows {
-        let max_attempts = row.max_attempts.unwrap_or(request.max_attempts);
-        if row.attempt > max_attempts {
-            claimed.exhausted += 1;
-            settlements.push(exhausted(row, max_attempts));
-            continue;
-        }
-        let from_source = row.source == 1;
-        let (payload, source_version) = match (from_source, &request.source) {
-            (false, _) => (row.payload, None),
-            (true, Some(_)) => match rows_of_source.remove(&row.id) {
-                Some(found) => (found.payload, found.version),
-                None => {
-                    settlements.push(Settlement::new(row.id, row.claim, row.attempt, Verdict::Unneeded));
-                    continue;
-                }
-            },
-            (true, None) => {
-                let error = "its task no longer has a source here, so its row cannot be read".to_owned();
-                let verdict = Verdict::Failed { error, output: None };
-                settlements.push(Settlement::new(row.id, row.claim, row.attempt, verdict));
-                continue;
-            }
-        };
-        let payload = match RawValue::from_string(payload) {
-            Ok(payload) => payload,
-            Err(error) => {
-                // The database's notion of JSON may be wider; the others of this claim must not wait for it.
-                let verdict = Verdict::Failed { error: format!("its payload is no JSON: {error}"), output: None };
-                settlements.push(Settlement::new(row.id, row.claim, row.attempt, verdict));
-                continue;
-            }
-        };
-        claimed.entries.push(Entry {
-            id: row.id,
-            task: request.task.clone(),
-            key: row.dedupe_key,
-            payload,
-            attempt: row.attempt,
-            max_attempts,
-            scheduled_for: row.scheduled_for,
-            created_at: row.created_at,
-            idempotency_key: format!("{}-{}", claimant.installation, row.id),
-            claim: row.claim,
-            node_id: claimant.node_id,
-            from_source,
-            source_version,
-            started_at: row.started_at,
-            run_at: row.run_at,
-        });
-    }
-    if !settlements.is_empty() {
-        claimed.settled = settlements.len();
-        let source = request.source.as_deref();
-        let context = settle::Context { source, ..settle::Context::ending(claimant.node_id) };
-        let settled = settle::settle(connection, &context, &settlements);
-        match settled {
-            // Those that were claimed must be worked; these go back when their claim is found with nobody.
-            Err(error) if source.is_none() => tracing::warn!(%error, "entries that need no call could not be ended"),
-            result => {
-                result?;
-            }
-        }
-    }
-    Ok(claimed)
-}
-
-/// The claim counts as the attempt, so that an entry that kills its node each time comes to an end.
-fn exhausted(row: Row, max_attempts: i32) -> Settlement {
-    let why = row.error.unwrap_or_else(|| format!("all {max_attempts} attempts are used up"));
-    let mut settlement =
-        Settlement::new(row.id, row.claim, row.attempt - 1, Verdict::Failed { error: why, output: None });
-    settlement.uncounted = true;
-    settlement.recorded = false;
-    settlement.source_key = row.dedupe_key.filter(|_| row.source == 1);
-    settlement
 }
 
 /// Ids at the head of a level, unlocked, for the atomic update. Nodes that ask at once would all get the same, so more

@@ -86,7 +86,11 @@ fn postgres(c: &mut diesel::pg::PgConnection, database: &Database, purpose: &Pur
             purpose.silent.as_millis(),
             purpose.name,
             // For each value anew it takes longer to plan what is due than to look.
-            if purpose.plans == Plans::Generic { "; SET plan_cache_mode = force_generic_plan" } else { "" }
+            if purpose.plans == Plans::Generic {
+                "; SET plan_cache_mode = force_generic_plan; SET jit = off"
+            } else {
+                ""
+            }
         )
     };
     c.batch_execute(&sql).map_err(|error| fault::classify(&error).into_error(&error))?;

@@ -61,8 +61,9 @@ fn request(task: &str, limit: usize, source: Option<&Arc<TableSource>>) -> Claim
 fn take(connection: &mut Connection, strategy: Strategy, request: &ClaimRequest) -> Vec<Entry> {
     let claimant = Claimant { node_id: LIVING, strategy, installation: "plans".into() };
     let due = claim::due(connection, &["a", "b", "c", "d", "s"]).unwrap();
-    let due = due.into_iter().find(|due| due.task == request.task).unwrap();
-    let claimed = claim::claim(connection, &claimant, request, &due.priorities).unwrap();
+    assert!(due.iter().any(|due| due.task == request.task));
+    let due = claim::look(connection, &claimant, std::slice::from_ref(request)).unwrap().pop().unwrap();
+    let claimed = claim::claim_due(connection, &claimant, request, due).unwrap();
     assert_eq!(claimed.entries.len() + claimed.settled, request.limit, "{strategy:?}");
     claimed.entries
 }

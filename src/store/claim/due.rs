@@ -3,6 +3,7 @@
 use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 
+use super::Row;
 use crate::error::Result;
 use crate::store::connection::Connection;
 use crate::store::dialect::Dialect;
@@ -20,10 +21,13 @@ pub struct Due {
     pub paused: bool,
     /// If its host refuses: microseconds until the next probe.
     pub held: Option<i64>,
+    /// What has been claimed already of the first of `priorities`, if that was tried.
+    pub(super) taken: Option<Vec<Row>>,
 }
 
-#[derive(QueryableByName)]
-struct DueRow {
+/// A level that may have entries.
+#[derive(QueryableByName, serde::Deserialize)]
+pub(super) struct DueRow {
     #[diesel(sql_type = Text)]
     task: String,
     #[diesel(sql_type = Integer)]
@@ -41,10 +45,14 @@ struct DueRow {
 pub fn due(connection: &mut Connection, tasks: &[&str]) -> Result<Vec<Due>> {
     let dialect = connection.dialect();
     let sql = dialect.sql(&match dialect {
-        Dialect::Postgres => postgres(),
+        Dialect::Postgres => levels(dialect.rows_of_texts("t").as_str(), ""),
         Dialect::Sqlite | Dialect::Mysql => level_by_level(dialect),
     });
-    let mut rows: Vec<DueRow> = connection.load(Statement::new(sql).bind(dialect.texts(tasks)))?;
+    Ok(gather(connection.load(Statement::new(sql).bind(dialect.texts(tasks)))?))
+}
+
+/// The levels of each task together.
+pub(super) fn gather(mut rows: Vec<DueRow>) -> Vec<Due> {
     rows.sort_by(|a, b| a.task.cmp(&b.task).then(a.priority.cmp(&b.priority)));
     let mut found: Vec<Due> = Vec::new();
     for row in rows {
@@ -56,6 +64,7 @@ pub fn due(connection: &mut Connection, tasks: &[&str]) -> Result<Vec<Due>> {
                 next_in: None,
                 paused: row.paused_since.is_some(),
                 held: row.probe_in,
+                taken: None,
             });
         }
         if let Some(due) = found.last_mut() {
@@ -66,7 +75,7 @@ pub fn due(connection: &mut Connection, tasks: &[&str]) -> Result<Vec<Due>> {
             }
         }
     }
-    Ok(found)
+    found
 }
 
 /// Asks each level.
@@ -85,16 +94,16 @@ fn level_by_level(dialect: Dialect) -> String {
     )
 }
 
-/// Goes from each level that has entries to the next: a third of the time, and this is between a commit and a start.
-fn postgres() -> String {
+/// On PostgreSQL: goes from each level that has entries to the next, a third of the time. `tasks` are rows of `t(value)`.
+pub(super) fn levels(tasks: &str, more_columns: &str) -> String {
     let head = "SELECT e.priority, e.run_at FROM soloist_entries e WHERE e.task = t.value AND e.state = 'pending'";
     let first = "ORDER BY e.priority, e.run_at, e.id LIMIT 1";
     format!(
         "SELECT t.value AS task, p.priority, s.paused_since, \
          CASE WHEN s.held_since IS NOT NULL THEN s.next_probe_at - {{now}} END AS probe_in, \
-         p.run_at - {{now}} AS run_in FROM {} CROSS JOIN LATERAL (WITH RECURSIVE level AS (({head} {first}) UNION ALL \
+         p.run_at - {{now}} AS run_in{more_columns} FROM {tasks} CROSS JOIN LATERAL (\
+         WITH RECURSIVE level AS (({head} {first}) UNION ALL \
          SELECT next.priority, next.run_at FROM level CROSS JOIN LATERAL ({head} AND e.priority > level.priority \
-         {first}) AS next) SELECT priority, run_at FROM level) AS p LEFT JOIN soloist_tasks s ON s.name = t.value",
-        Dialect::Postgres.rows_of_texts("t")
+         {first}) AS next) SELECT priority, run_at FROM level) AS p LEFT JOIN soloist_tasks s ON s.name = t.value"
     )
 }

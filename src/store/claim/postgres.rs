@@ -12,7 +12,8 @@ use crate::store::dialect::Dialect;
 use crate::store::server::Strategy;
 use crate::store::statement::Statement;
 
-const RETURNING: &str = "RETURNING id, dedupe_key, payload, attempt, max_attempts, claim, source, scheduled_for, \
+/// The columns of [`Row`].
+pub(super) const RETURNING: &str = "RETURNING id, dedupe_key, payload, attempt, max_attempts, claim, source, scheduled_for, \
      created_at, run_at, started_at, error";
 
 pub(super) fn claim(connection: &mut Connection, strategy: Strategy, level: &Level<'_>) -> Result<Vec<Row>> {

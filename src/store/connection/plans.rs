@@ -16,8 +16,7 @@ const OLD: Duration = Duration::from_secs(60);
 const LITTLE: i64 = 64 * 8192;
 
 /// Bytes of the table that most plans are about.
-pub(super) const SIZE: &str =
-    "SELECT COALESCE(pg_catalog.pg_relation_size(to_regclass('soloist_entries')), 0) AS n";
+pub(super) const SIZE: &str = "SELECT COALESCE(pg_catalog.pg_relation_size(to_regclass('soloist_entries')), 0) AS n";
 
 /// What the plans of a session were made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
