@@ -11,6 +11,7 @@ mod enqueue;
 mod entries;
 mod init;
 mod migrate;
+mod once;
 mod output;
 mod serve;
 mod status;
@@ -56,6 +57,8 @@ enum Command {
     Serve(serve::Serve),
     /// Work until nothing is due, then exit: for cron
     Work(work::Work),
+    /// Run a program on one of however many hosts call it: for cron
+    Once(once::Once),
     /// Accept an entry, or one for each line
     Enqueue(enqueue::Enqueue),
     /// See and steer entries
@@ -117,6 +120,7 @@ fn run(asked: &Asked, command: Command) -> Result<ExitCode> {
         Command::Migrate(command) => command.run(asked),
         Command::Serve(command) => command.run(asked),
         Command::Work(command) => command.run(asked),
+        Command::Once(command) => command.run(asked),
         Command::Enqueue(command) => command.run(asked),
         Command::Entries(command) => command.run(asked),
         Command::Tasks(command) => command.run(asked),

@@ -273,7 +273,7 @@ fn declarations(config: &Config) -> Vec<Declaration> {
 
 /// Environment variables that programs must not see: those that held secrets, and whatever holds the database's
 /// password.
-fn hidden(config: &Config) -> Vec<String> {
+pub(crate) fn hidden(config: &Config) -> Vec<String> {
     let mut hidden: Vec<_> = config.secret_variables.iter().cloned().collect();
     hidden.extend(["PGPASSWORD", "MYSQL_PWD"].map(str::to_owned));
     for password in config.database.url.passwords() {

@@ -29,7 +29,10 @@ use super::{Call, Handler, passed};
 use crate::error::{Error, Result};
 use crate::model::{Entry, Outcome};
 
+pub(crate) use self::group::{GRACE_OF_A_STOP, Group};
 pub use self::orphans::adopt_orphans;
+pub(crate) use self::spawn::end_with_the_node;
+pub(crate) use self::watch::Watch;
 
 /// `EX_DATAERR` of sysexits.h: the entry itself is wrong.
 const FAILED_FOR_GOOD: i32 = 65;

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 /// From TERM to KILL.
 const GRACE: Duration = Duration::from_secs(5);
 /// The same, at most, when the call is stopped: its claim is about to be another node's, or the node is about to exit.
-pub(super) const GRACE_OF_A_STOP: Duration = Duration::from_millis(500);
+pub(crate) const GRACE_OF_A_STOP: Duration = Duration::from_millis(500);
 /// For members that end by themselves right after the leader, such as the rest of a pipeline.
 const LINGER: Duration = Duration::from_millis(200);
 /// After KILL, for the kernel and whoever reaps what is not ours.
@@ -25,7 +25,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// A process group that is ended with this value, at the latest.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(crate) struct Group {
     id: Pid,
     over: bool,
     grace_of_a_stop: Duration,
@@ -33,25 +33,25 @@ pub(super) struct Group {
 
 impl Group {
     /// The group that a child leads.
-    pub(super) fn led_by(child: &Child) -> io::Result<Self> {
+    pub(crate) fn led_by(child: &Child) -> io::Result<Self> {
         let id = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let id = id.ok_or_else(|| io::Error::other("it ended before it could be looked at"))?;
         Ok(Self { id, over: false, grace_of_a_stop: GRACE_OF_A_STOP })
     }
 
     /// The same group, with less time from TERM to KILL when its call is stopped.
-    pub(super) fn with_grace_of_a_stop(mut self, grace: Duration) -> Self {
+    pub(crate) fn with_grace_of_a_stop(mut self, grace: Duration) -> Self {
         self.grace_of_a_stop = grace;
         self
     }
 
     /// Its number, which is that of its leader.
-    pub(super) fn id(&self) -> Pid {
+    pub(crate) fn id(&self) -> Pid {
         self.id
     }
 
     /// Ends the group whose leader runs, and reaps the leader.
-    pub(super) async fn end(mut self, leader: &mut Child, stop: &CancellationToken) {
+    pub(crate) async fn end(mut self, leader: &mut Child, stop: &CancellationToken) {
         self.signal(Signal::TERM);
         let asked = Instant::now();
         let patience = patience(stop, self.grace_of_a_stop);
@@ -67,6 +67,11 @@ impl Group {
             tracing::warn!(group = %self.id.as_raw_nonzero(), "a program does not end, not even by KILL");
         }
         self.gone_within(AFTER_KILL, &CancellationToken::new()).await;
+    }
+
+    /// Leaves alone what a leader that has exited left behind.
+    pub(crate) fn let_go(mut self) {
+        self.over = true;
     }
 
     /// Ends what a leader that has exited left behind.
@@ -128,7 +133,8 @@ impl Group {
         !pids.filter_map(Stat::of).any(|stat| stat.group == group && !stat.ended)
     }
 
-    fn signal(&mut self, signal: Signal) {
+    /// Sends a signal to all its members.
+    pub(crate) fn signal(&mut self, signal: Signal) {
         if !self.over && kill_process_group(self.id, signal) == Err(Errno::SRCH) {
             self.over = true;
         }

@@ -62,7 +62,7 @@ fn variables(entry: &Entry) -> [(&'static str, Option<String>); 6] {
 /// Has the kernel end the program when the node dies, also by kill -9. The kernel means the thread that starts the
 /// program, not the process: a thread that ends earlier takes its programs with it.
 #[cfg(target_os = "linux")]
-fn end_with_the_node(command: &mut Command) {
+pub(crate) fn end_with_the_node(command: &mut Command) {
     use rustix::io::Errno;
     use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
 
@@ -80,4 +80,4 @@ fn end_with_the_node(command: &mut Command) {
 
 /// Other kernels have no such call: there a program outlives a node that is killed.
 #[cfg(not(target_os = "linux"))]
-fn end_with_the_node(_: &mut Command) {}
+pub(crate) fn end_with_the_node(_: &mut Command) {}

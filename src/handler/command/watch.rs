@@ -19,25 +19,26 @@ const SCRIPT: &str = r#"trap '' HUP INT TERM; read -r well || kill -s KILL -- "-
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A watch over a group. Dropping it tells it that the group is over.
-pub(super) struct Watch {
+pub(crate) struct Watch {
     shell: Option<Child>,
     line: io::PipeWriter,
 }
 
 impl Watch {
     /// Sets a watch over the group that this process leads.
-    pub(super) fn over(group: Pid) -> io::Result<Self> {
+    pub(crate) fn over(group: Pid) -> io::Result<Self> {
         let (reader, line) = io::pipe()?;
         let mut command = Command::new("/bin/sh");
         command.args(["-c", SCRIPT]).arg(group.as_raw_nonzero().to_string());
         // An environment of its own: it needs none, and secrets of the node are none of its business.
         command.env_clear().process_group(0);
         command.stdin(reader).stdout(Stdio::null()).stderr(Stdio::null());
+        by_fork(&mut command);
         Ok(Self { shell: Some(command.spawn()?), line })
     }
 
     /// The group is over: so is the watch.
-    pub(super) async fn end(mut self) {
+    pub(crate) async fn end(mut self) {
         self.all_is_well();
         if let Some(mut shell) = self.shell.take() {
             let _ = timeout(PATIENCE, shell.wait()).await;
@@ -48,6 +49,13 @@ impl Watch {
         // Err: somebody has ended the shell.
         let _ = self.line.write_all(b"well\n");
     }
+}
+
+/// Has the shell started by fork instead of vfork. Before it has its own group and its traps, what a terminal sends to
+/// ours goes to it too: by vfork it would be stopped by it, and we with it for good; by fork our own handlers run there.
+fn by_fork(command: &mut Command) {
+    // SAFETY: the hook, which runs between fork and exec, does nothing; that there is one is all that counts.
+    unsafe { command.pre_exec(|| Ok(())) };
 }
 
 /// The shell reads the word, ends, and is reaped by the runtime.
