@@ -106,6 +106,7 @@ pub fn find(facts: &Facts) -> Found {
     problems.extend(node::none_works(facts));
     problems.extend(schedule::none_fires(facts));
     problems.extend(schedule::undeclared(facts));
+    problems.extend(schedule::differing(facts));
     problems.extend(task::all_paused(facts));
     problems.extend(task::held(facts));
     problems.extend(task::failing(facts));

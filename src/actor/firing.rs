@@ -21,6 +21,9 @@ const OVERDUE: Duration = Duration::from_secs(1);
 /// How often it is looked whether nodes declare something else.
 const RECONCILE: Duration = Duration::from_secs(1);
 
+/// How soon a pass is repeated that found schedules due but locked.
+const CONTENDED: Duration = Duration::from_millis(20);
+
 /// How soon a pass that failed is repeated; twice as long after each further one, up to a second.
 const FIRST_AGAIN: Duration = Duration::from_millis(50);
 
@@ -112,7 +115,11 @@ impl FiringActor {
                 if planned.passed.fired > 0 {
                     self.wiring.scheduler.do_send(Wake);
                 }
-                planned.passed.next_in.map_or(poll, |next| next.min(poll))
+                match planned.passed.next_in {
+                    // Due, and locked by another.
+                    Some(Duration::ZERO) if planned.passed.fired == 0 => CONTENDED,
+                    next => next.map_or(poll, |next| next.min(poll)),
+                }
             }
             Err(error) => {
                 tracing::warn!(%error, "firing failed; it is tried again");

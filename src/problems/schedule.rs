@@ -1,4 +1,4 @@
-//! Problems of schedules: nobody fires them, nobody declares them, somebody paused them.
+//! Problems of schedules: nobody fires them, nobody declares them, nodes declare them differently, somebody paused them.
 
 use super::task::by_and_why;
 use super::words::moment;
@@ -38,6 +38,19 @@ pub(super) fn undeclared(facts: &Facts) -> impl Iterator<Item = Problem> + '_ {
         problem.command = Some(format!("soloist schedules show {}", schedule.name));
         problem.schedule = Some(schedule.name.clone());
         problem
+    })
+}
+
+/// Schedules that living nodes declare differently.
+pub(super) fn differing(facts: &Facts) -> impl Iterator<Item = Problem> + '_ {
+    facts.differing.iter().filter_map(|(name, nodes)| {
+        let (speaks, others) = nodes.split_last()?;
+        let sentence = format!("Nodes declare `{name}` differently: {speaks} speaks, not {}.", others.join(", "));
+        let mut problem = Problem::new(Level::Risk, 24, "declarations_differ", sentence);
+        problem.detail = Some("The node that started or re-read its configuration last speaks.".to_owned());
+        problem.command = Some(format!("soloist schedules show {name}"));
+        problem.schedule = Some(name.clone());
+        Some(problem)
     })
 }
 

@@ -241,7 +241,9 @@ fn schedules_that_do_not_fire() {
     let mut paused = schedule("hourly");
     paused.paused = Some(Paused { by: "ivo".into(), since: NOW - 60 * SECOND, reason: Some("quota".into()) });
     silent.silent = vec![crate::store::schedules::ScheduleShape { declared: false, ..schedule("nightly") }, paused];
+    silent.differing = vec![("hourly".into(), vec!["web-2".into(), "web-1".into()])];
     let found = find(&silent);
+    assert_eq!(found.problems[1].sentence, "Nodes declare `hourly` differently: web-1 speaks, not web-2.");
     assert_eq!(found.problems[0].sentence, "`nightly` no longer fires: no living node declares it.");
     assert_eq!(found.notes[0].sentence, "The schedule `hourly` is paused by ivo since 07:59 UTC: \"quota\".");
 }

@@ -54,6 +54,8 @@ pub struct Facts {
     pub silent: Vec<ScheduleShape>,
     /// What fired last, newest first.
     pub last: Vec<FiringShape>,
+    /// Schedules that living nodes declare differently, and those nodes, the one that speaks last.
+    pub differing: Vec<(String, Vec<String>)>,
 }
 
 /// The state of the whole, as people see it.
@@ -121,6 +123,7 @@ pub fn facts(connection: &mut Connection) -> Result<Facts> {
         next: schedules::next_firings(connection, SHOWN)?,
         silent: schedules::silent(connection, SHOWN)?,
         last: firings::list(connection, None, None, SHOWN)?,
+        differing: schedules::differing(connection, SHOWN)?,
         tasks,
         declared,
     })

@@ -17,8 +17,8 @@ use crate::store::statement::Statement;
 /// Schedules that one pass takes.
 const BATCH: i64 = 500;
 
-/// How soon a schedule is looked at again that this version cannot read.
-const UNREADABLE: Micros = 60 * SECOND;
+/// How soon a schedule is looked at again that this version cannot read, or whose work the database refuses.
+const REFUSED: Micros = 60 * SECOND;
 
 /// Who fires, and what.
 #[derive(Debug, Clone)]
@@ -48,13 +48,44 @@ pub fn pass(connection: &mut Connection, pass: &Pass) -> Result<Passed> {
     if in_micros + overdue > 0 {
         return Ok(Passed { fired: 0, next_in: Some(span(in_micros + overdue)) });
     }
-    let (fired, full) = connection.transaction(|connection| {
-        let rows = due(connection, overdue)?;
+    let together = connection.transaction(|connection| {
+        let rows = due(connection, overdue, BATCH)?;
         let full = rows.len() == usize::try_from(BATCH).unwrap_or_default();
         Ok((fire(connection, pass, rows)?, full))
-    })?;
+    });
+    let (fired, full) = match together {
+        Err(error) if !error.is_transient() => {
+            tracing::warn!(%error, "due schedules could not be fired together: one by one");
+            (one_by_one(connection, pass, overdue)?, false)
+        }
+        result => result?,
+    };
     let next = if full { Some(0) } else { next_look(connection)? };
     Ok(Passed { fired, next_in: next.map(|next| span(next + overdue)) })
+}
+
+/// Fires what is due, each schedule in a transaction of its own, so that one which the database refuses does not keep
+/// the others from firing.
+fn one_by_one(connection: &mut Connection, pass: &Pass, overdue: Micros) -> Result<usize> {
+    let mut fired = 0;
+    for _ in 0..BATCH {
+        let mut name = None;
+        let one = connection.transaction(|connection| {
+            let rows = due(connection, overdue, 1)?;
+            name = rows.first().map(|row| row.name.clone());
+            fire(connection, pass, rows)
+        });
+        match (one, name) {
+            (Ok(one), Some(_)) => fired += one,
+            (Err(error), Some(name)) if !error.is_transient() => {
+                tracing::error!(schedule = name, %error, "the schedule cannot be fired; tried again in a minute");
+                let sql = connection.dialect().sql("UPDATE soloist_schedules SET look_at = {now} + ? WHERE name = ?");
+                connection.execute(Statement::new(sql).bind(REFUSED).bind(name.as_str()))?;
+            }
+            (result, _) => return result.map(|_| fired),
+        }
+    }
+    Ok(fired)
 }
 
 fn span(micros: Micros) -> Duration {
@@ -74,7 +105,7 @@ fn next_look(connection: &mut Connection) -> Result<Option<Micros>> {
     Ok(connection.first::<Next>(Statement::new(sql))?.map(|next| next.wait))
 }
 
-fn due(connection: &mut Connection, overdue: Micros) -> Result<Vec<Row>> {
+fn due(connection: &mut Connection, overdue: Micros, limit: i64) -> Result<Vec<Row>> {
     let dialect = connection.dialect();
     let sql = dialect.sql(&format!(
         "SELECT name, definition, sweeps, anchor, next_fire_at, decided_until, queued_for, last_fired_at, \
@@ -82,7 +113,7 @@ fn due(connection: &mut Connection, overdue: Micros) -> Result<Vec<Row>> {
          WHERE look_at IS NOT NULL AND look_at <= {{now}} - ? ORDER BY look_at LIMIT ?{}",
         dialect.skip_locked()
     ));
-    connection.load(Statement::new(sql).bind(overdue).bind(BATCH))
+    connection.load(Statement::new(sql).bind(overdue).bind(limit))
 }
 
 fn fire(connection: &mut Connection, pass: &Pass, rows: Vec<Row>) -> Result<usize> {
@@ -97,7 +128,7 @@ fn fire(connection: &mut Connection, pass: &Pass, rows: Vec<Row>) -> Result<usiz
             Ok(schedule) => decided.push(Decided::of(row, schedule, &going, missed_before)),
             Err(error) => {
                 tracing::error!(schedule = row.name, %error, "the schedule cannot be read; tried again in a minute");
-                moved.push(Moved { look_at: Some(now + UNREADABLE), ..row.unmoved() });
+                moved.push(Moved { look_at: Some(now + REFUSED), ..row.unmoved() });
             }
         }
     }

@@ -63,6 +63,33 @@ pub fn reconcile(connection: &mut Connection, last: Option<&Seen>) -> Result<See
     })
 }
 
+/// Schedules of which living nodes declare different things, with the nodes, the one that speaks last; at most `limit`.
+pub fn differing(connection: &mut Connection, limit: usize) -> Result<Vec<(String, Vec<String>)>> {
+    #[derive(QueryableByName)]
+    struct Declarer {
+        #[diesel(sql_type = Text)]
+        name: String,
+        #[diesel(sql_type = Text)]
+        node: String,
+    }
+    let dialect = connection.dialect();
+    let sql = dialect.sql(&format!(
+        "SELECT d.name, n.name AS node {LIVING} 'schedule' AND d.name IN \
+         (SELECT d.name {LIVING} 'schedule' GROUP BY d.name HAVING MIN(d.body) <> MAX(d.body)) \
+         ORDER BY d.name, d.declared_at, d.node_id"
+    ));
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    for Declarer { name, node } in connection.load(Statement::new(sql))? {
+        let room = found.len() < limit;
+        match found.last_mut() {
+            Some((last, nodes)) if *last == name => nodes.push(node),
+            _ if room => found.push((name, vec![node])),
+            _ => break,
+        }
+    }
+    Ok(found)
+}
+
 fn seen(connection: &mut Connection) -> Result<Seen> {
     let sql = format!("SELECT d.node_id, d.declared_at {LIVING} 'node' ORDER BY d.node_id");
     let rows: Vec<Living> = connection.load(Statement::new(connection.dialect().sql(&sql)))?;
