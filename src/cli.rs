@@ -7,12 +7,14 @@ mod ask;
 mod bench;
 mod check;
 mod demo;
+mod due_times;
 mod enqueue;
 mod entries;
 mod init;
 mod migrate;
 mod once;
 mod output;
+mod preview;
 mod serve;
 mod status;
 mod table;
@@ -67,6 +69,8 @@ enum Command {
     /// See and steer tasks
     #[command(subcommand)]
     Tasks(tasks::Tasks),
+    /// When a trigger is due: the next times of a cron expression or an interval
+    Preview(preview::Preview),
     /// What is wrong, and how the tasks stand
     Status(status::Status),
     /// Measure this installation on its own database
@@ -124,6 +128,7 @@ fn run(asked: &Asked, command: Command) -> Result<ExitCode> {
         Command::Enqueue(command) => command.run(asked),
         Command::Entries(command) => command.run(asked),
         Command::Tasks(command) => command.run(asked),
+        Command::Preview(command) => command.run(asked),
         Command::Status(command) => command.run(asked),
         Command::Bench(command) => command.run(asked),
     }

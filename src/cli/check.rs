@@ -1,5 +1,8 @@
 //! `soloist check`: whether the configuration holds before a node runs on it: the file, the server, the migrations, and
-//! of each source the table, the key, the predicate and the write-backs. Changes nothing.
+//! of each source the table, the key, the predicate and the write-backs; what each schedule means is said in words. Changes
+//! nothing.
+
+mod triggers;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -38,15 +41,15 @@ impl Check {
                 return Err(Error::usage(format!("there is no database at {path}, so its tables cannot be looked at")));
             }
             let (tasks, schedules) = (config.tasks.len(), config.schedules.len());
-            return match asked.json {
-                true => {
-                    output::json(&json!({ "ok": true, "tasks": tasks, "schedules": schedules, "schema": "absent" }))
-                }
-                false => {
-                    output::line(format!("{}\n{place}: not there yet; serve and migrate make it", counted(&config)))
-                }
+            if asked.json {
+                output::json(&json!({
+                    "ok": true, "tasks": tasks, "schedules": schedules, "schema": "absent", "triggers": triggers::json(&config),
+                }))?;
+            } else {
+                output::line(format!("{}\n{place}: not there yet; serve and migrate make it", counted(&config)))?;
+                triggers::print(&config)?;
             }
-            .map(|()| ExitCode::SUCCESS);
+            return Ok(ExitCode::SUCCESS);
         }
         let server = store.server()?;
         let mut connection = store.work()?;
@@ -64,6 +67,7 @@ impl Check {
             output::json(&json!({
                 "ok": good, "server": server.name, "schema": migrations, "tasks": config.tasks.len(),
                 "schedules": config.schedules.len(), "sources": sources,
+                "triggers": triggers::json(&config),
             }))?;
         } else {
             output::line(counted(&config))?;
@@ -75,6 +79,7 @@ impl Check {
             for checked in &checked {
                 checked.print()?;
             }
+            triggers::print(&config)?;
         }
         for checked in &checked {
             for trouble in checked.troubles() {

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use crate::model::time::Micros;
+use crate::trigger;
+
 /// What a duration looks like, for help texts.
 pub const FORM: &str = "a duration is a whole number and a unit: 500ms, 30s, 5m, 4h, 1d, 2w";
 
@@ -40,6 +43,23 @@ pub fn parse(text: &str) -> Result<Duration, &'static str> {
     Ok(Duration::from_millis(milliseconds))
 }
 
+/// Reads the interval of a schedule that counts from `anchor`: at least 100 ms, and due again by the year 9999. The error
+/// is a sentence.
+pub fn interval(text: &str, anchor: Micros) -> Result<Duration, String> {
+    let quoted = || {
+        let short: String = text.trim().escape_debug().take(60).collect();
+        format!("“{short}”")
+    };
+    let every = parse(text).map_err(|wrong| format!("{} {wrong}: {FORM}", quoted()))?;
+    if every < trigger::SHORTEST {
+        return Err(format!("{} is too short: the shortest interval is {}", quoted(), format(trigger::SHORTEST)));
+    }
+    match trigger::interval::next(anchor, every, anchor) {
+        Some(_) => Ok(every),
+        None => Err(format!("{} is too long: it would be due again after the year 9999", quoted())),
+    }
+}
+
 /// The shortest way to write a duration that `parse` reads; what is finer than a millisecond is cut.
 pub fn format(span: Duration) -> String {
     let milliseconds = span.as_millis();
@@ -72,6 +92,24 @@ mod tests {
             assert_eq!(format(Duration::from_millis(milliseconds)), text);
         }
         assert_eq!(parse(" 5 m "), Ok(Duration::from_secs(300)));
+    }
+
+    #[test]
+    fn an_interval_has_bounds() {
+        assert_eq!(interval("100ms", 0), Ok(trigger::SHORTEST));
+        assert_eq!(interval("2w", 0), Ok(Duration::from_secs(14 * 86_400)));
+        for (text, words) in [
+            ("0s", "“0s” is too short: the shortest interval is 100ms"),
+            ("99ms", "too short"),
+            ("-5m", "“-5m” is negative: a duration is"),
+            ("", "“” is empty"),
+            ("99999999999d", "“99999999999d” is too long: it would be due again after the year 9999"),
+            ("9223372036854775807s", "is too long"),
+            ("18446744073709551616s", "is too long"),
+        ] {
+            let said = interval(text, 1_800_000_000_000_000).unwrap_err();
+            assert!(said.contains(words), "{text}: {said}");
+        }
     }
 
     #[test]

@@ -38,8 +38,8 @@ const ALIASES: [(&str, &str); 7] = [
 
 impl Cron {
     /// What an expression looks like, for help texts.
-    pub const FORM: &str = "five fields: minute, hour, day of the month, month, day of the week, as in “0 3 * * *”; \
-                            six with seconds first";
+    pub const FORM: &str = "an expression has five fields, minute, hour, day of the month, month and day of the week, \
+                            as in “0 3 * * *”, or six with seconds first";
 
     /// Reads an expression. One whose dates never come is an error too.
     pub fn parse(text: &str) -> Result<Self, CronError> {

@@ -23,13 +23,17 @@ pub(super) const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// `at 03:00 every day (Europe/Berlin)`, `every 15 minutes`, `once, at 2027-01-01T00:00:00Z`.
+/// `at 03:00 every day (Europe/Berlin)`, `every 15 minutes, from 2027-01-01T00:00:00Z`, `once, at …`.
 pub fn timer(timer: &Timer) -> String {
-    match &timer.kind {
+    let mut text = match &timer.kind {
         Kind::Every { every: length, .. } => every(*length),
         Kind::Cron { cron: expression, zone } => format!("{} ({zone})", cron(expression)),
         Kind::At(moment) => format!("once, at {}", rfc3339(*moment)),
+    };
+    for (word, bound) in [("from", timer.start), ("until", timer.end)] {
+        text.extend(bound.map(|at| format!(", {word} {}", rfc3339(at))));
     }
+    text
 }
 
 /// `every 15 minutes`

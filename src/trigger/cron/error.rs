@@ -46,7 +46,7 @@ impl CronError {
 
 impl fmt::Display for CronError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.message, self.help)
+        write!(f, "{}; {}", self.message, self.help)
     }
 }
 
@@ -95,6 +95,13 @@ fn plural(count: usize) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
+/// The same expression for the last day of its month.
+fn with_last_day(fields: &[&str]) -> String {
+    let day = fields.len().saturating_sub(3);
+    let fields: Vec<&str> = (0..).zip(fields).map(|(at, field)| if at == day { "L" } else { *field }).collect();
+    fields.join(" ")
+}
+
 /// Dates that are in no year, such as the 30th of February.
 pub(super) fn never(cron: &Cron, fields: &[&str]) -> CronError {
     let named: Vec<_> = (1..).zip(MONTHS).filter(|(month, _)| cron.months >> month & 1 == 1).collect();
@@ -103,7 +110,7 @@ pub(super) fn never(cron: &Cron, fields: &[&str]) -> CronError {
     let (message, help) = match named[..] {
         [(_, month)] if any_weekday => (
             format!("{} never comes: {month} has no day {day}", quoted(&cron.text)),
-            "the last day of a month is L in the field for the day of the month".to_owned(),
+            format!("the last day of {month} is “{}”", with_last_day(fields)),
         ),
         _ => (
             format!("{} never comes: no date is in all of its fields for days and months", quoted(&cron.text)),
