@@ -75,10 +75,7 @@ impl Demo {
     fn first_words(&self, place: &Place) -> String {
         let plural = if self.nodes == 1 { "node (a process" } else { "nodes (processes" };
         let (nodes, rows) = (self.nodes, summary::number(self.entries));
-        let (database, orders) = (&place.described, &place.names.orders);
-        format!(
-            "{nodes} {plural} of this binary), {database}, {rows} rows in table {orders}, a schedule every half second"
-        )
+        format!("{nodes} {plural} of this binary), {}, {rows} rows, a schedule every 0.5 s", place.described)
     }
 
     /// All between the first node's start and the last one's end.
