@@ -6,6 +6,9 @@ mod setting;
 
 use house::{Backend, Node, PrivateServer, TestDatabase, until};
 use setting::{SOON, config};
+use soloist::config::{Database, DatabaseUrl};
+use soloist::store::statement::Statement;
+use soloist::store::{Connection, Store};
 
 /// An SQL handler, a predicate and a write-back that say in which session they ran. Rows are due by the local time of
 /// the role: one is, one will be in an hour, one was an hour ago by any clock further west.
@@ -54,6 +57,40 @@ fn postgres_gives_the_zone_and_the_path_of_the_role() {
         let seen = of_session(database, &tasks("localtimestamp", "current_setting('TimeZone')", more));
         let wanted = [Some("Asia/Kolkata".to_owned()), Some("public, app; read committed".to_owned())];
         assert_eq!(seen, [wanted.clone(), wanted]);
+    });
+}
+
+/// Behind a pooler a session cannot be told its isolation: each transaction is.
+#[test]
+fn behind_a_pooler_transactions_are_read_committed_too() {
+    Backend::Postgres.run(|database| {
+        let name = database.value("SELECT current_database()").unwrap();
+        let role = format!("ALTER ROLE CURRENT_USER IN DATABASE {name}");
+        database.sql(&format!("{role} SET default_transaction_isolation TO 'serializable'"));
+        let url = DatabaseUrl::parse(&database.url()).unwrap();
+        let settings = Database { url, pooler: true, ..Database::default() };
+        let store = Store::new(&settings, std::time::Duration::from_secs(15), 1);
+        let mut connection = store.work().unwrap();
+        let is = |level: &str| {
+            format!(
+                "SELECT count(*) AS n FROM (SELECT 1) AS one WHERE current_setting('transaction_isolation') = '{level}'"
+            )
+        };
+        let inside = |connection: &mut Connection| connection.number(Statement::new(is("read committed")));
+        assert_eq!(connection.number(Statement::new(is("serializable"))).unwrap(), 1);
+        assert_eq!(connection.transaction(inside).unwrap(), 1);
+        assert_eq!(connection.transaction(|connection| connection.transaction(inside)).unwrap(), 1);
+        drop(connection);
+        database.sql(
+            "CREATE TABLE images (id BIGINT PRIMARY KEY, processed BOOLEAN NOT NULL DEFAULT FALSE); \
+             INSERT INTO images SELECT generate_series(1, 50)",
+        );
+        let tasks = "[tasks.rows]\nsql = \"SELECT 1\"\nconcurrency = 4\n[tasks.rows.source]\ntable = \"images\"\nkey = \"id\"\n\
+                     pending = \"processed = FALSE\"\ndone = \"processed = TRUE\"\nevery = \"200ms\"\n";
+        let _node = Node::start(&config(database, "pooler = true", "", tasks)).wait_ready();
+        until(SOON, "a node works behind it", || {
+            database.number("SELECT count(*) FROM images WHERE processed") == 50
+        });
     });
 }
 

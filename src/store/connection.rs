@@ -6,17 +6,19 @@ mod establish;
 #[cfg(feature = "postgres")]
 mod plans;
 mod row;
+mod transaction;
 
 use diesel::RunQueryDsl;
+use diesel::connection::SimpleConnection;
 #[cfg(feature = "sqlite")]
-use diesel::connection::AnsiTransactionManager;
-use diesel::connection::{SimpleConnection, TransactionManager};
+use diesel::connection::{AnsiTransactionManager, TransactionManager};
 use diesel::deserialize::QueryableByName;
 
 pub(super) use establish::establish;
 #[cfg(feature = "postgres")]
 pub(super) use plans::Plans;
 pub use row::Row;
+use transaction::AnsiOrAsync;
 
 use super::dialect::Dialect;
 use super::fault;
@@ -236,6 +238,8 @@ impl Connection {
             Raw::Sqlite(c) if self.turn.is_open() => self.turn.begin(|| AnsiTransactionManager::begin_transaction(c)),
             #[cfg(feature = "sqlite")]
             Raw::Sqlite(c) => self.turn.begin(|| AnsiTransactionManager::begin_transaction_sql(c, "BEGIN IMMEDIATE")),
+            #[cfg(feature = "postgres")]
+            Raw::Postgres(c) => transaction::begin_read_committed(c),
             #[allow(unreachable_patterns)]
             raw => on_backend!(raw, c => AnsiOrAsync::begin(c)),
         };
@@ -273,23 +277,5 @@ impl Connection {
             self.broken |= fault.is_lost();
             fault.into_error(&error)
         })
-    }
-}
-
-/// The transaction manager of a connection, under short names.
-struct AnsiOrAsync;
-
-impl AnsiOrAsync {
-    fn begin<C: diesel::Connection>(c: &mut C) -> diesel::QueryResult<()> {
-        C::TransactionManager::begin_transaction(c)
-    }
-    fn commit<C: diesel::Connection>(c: &mut C) -> diesel::QueryResult<()> {
-        C::TransactionManager::commit_transaction(c)
-    }
-    fn rollback<C: diesel::Connection>(c: &mut C) -> diesel::QueryResult<()> {
-        C::TransactionManager::rollback_transaction(c)
-    }
-    fn is_broken<C: diesel::Connection>(c: &mut C) -> bool {
-        C::TransactionManager::is_broken_transaction_manager(c)
     }
 }

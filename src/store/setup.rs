@@ -93,7 +93,10 @@ fn postgres(c: &mut diesel::pg::PgConnection, database: &Database, purpose: &Pur
             }
         )
     };
-    c.batch_execute(&sql).map_err(|error| fault::classify(&error).into_error(&error))?;
+    // A query without a word is one that diesel refuses.
+    if !sql.is_empty() {
+        c.batch_execute(&sql).map_err(|error| fault::classify(&error).into_error(&error))?;
+    }
     if purpose.statement.is_none() && !database.pooler {
         // PostgreSQL 14 and later, on most systems: what a dead node's statement does and locks ends soon after it.
         let _ = c.batch_execute(
