@@ -480,7 +480,15 @@ fn mistakes_are_named(database: &TestDatabase) {
     says(Source { version: Some("nope".into()), ..good.clone() }, &["source.version", "no column nope"]);
     says(Source { columns: Some(vec!["paht".into()]), ..good.clone() }, &["source.columns", "did you mean path?"]);
     let set = Some(WriteBack::Set("processed = :nope".into()));
-    says(Source { done: set, ..good }, &["source.done", ":nope is not known", ":key, :entry_id, :attempt, :error"]);
+    says(
+        Source { done: set, ..good.clone() },
+        &["source.done", ":nope is not known", ":key, :entry_id, :attempt, :error"],
+    );
+    database.sql("CREATE VIEW seen AS SELECT * FROM images");
+    says(Source { table: "seen".into(), ..good.clone() }, &["source.table", "seen is a view", "the table behind it"]);
+    let columns = Some(vec!["paht".into(), "mad".into()]);
+    let wrong = Source { key: vec!["idd".into()], columns, version: Some("nope".into()), ..good };
+    says(wrong, &["did you mean id?", "did you mean path?", "did you mean made?", "no column nope"]);
 }
 
 fn columns_become_json(database: &TestDatabase) {
@@ -702,6 +710,7 @@ fn claimed_and_settled(database: &TestDatabase) {
         limit: 10,
         max_attempts: 3,
         free_key: false,
+        at_most_once: false,
         source: Some(Arc::clone(&source)),
     };
     let due = claim::due(connection, &["t"]).unwrap();
@@ -834,8 +843,33 @@ fn check_from_the_command_line(database: &TestDatabase) {
     assert!(code == Some(2) && err.contains("still meets `pending`"), "{err}");
     let (code, _, err) = check("processed = TRUE", "job", &[]);
     assert!(code == Some(2) && err.contains("did you mean jobs?"), "{err}");
+    let (code, _, err) = check("processed = nope", "jobs", &["--json"]);
+    assert!(code == Some(2) && err.contains("nope"), "{err}");
     let (code, _, err) = check("processed = TRUE", "jobs; DROP TABLE jobs", &[]);
     assert!(code == Some(2) && err.contains("there is no table"), "{err}");
+    assert_eq!(left(database, "jobs"), 2);
+    let statements = |sql: &str, more: &str| {
+        let file = directory.path().join("soloist.toml");
+        let url = database.url();
+        std::fs::write(&file, format!("[database]\nurl = '{url}'\n[tasks.t]\nsql = \"\"\"{sql}\"\"\"\n{more}"))
+            .unwrap();
+        let output = house::soloist().arg("check").arg("--config").arg(&file).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    for good in [
+        "UPDATE jobs SET processed = TRUE WHERE id = :id",
+        "  insert into jobs (id) select id + 100 from jobs where id = :entry_id",
+        "CREATE TABLE never (id INT)",
+        "DELETE FROM jobs",
+    ] {
+        assert_eq!(statements(good, ""), (Some(0), String::new()), "{good}");
+    }
+    for (wrong, word) in [("UPDATE job SET processed = TRUE", "job"), ("now do it", "begins with \"now\"")] {
+        let (code, err) = statements(wrong, "");
+        assert!(code == Some(2) && err.contains("tasks.t.sql") && err.contains(word), "{wrong}: {err}");
+    }
+    let (code, err) = statements("DELETE FROM jobs", "rate = '1/s'\n");
+    assert!(code == Some(0) && err.contains("tasks.t.rate is not in force"), "{err}");
     assert_eq!(left(database, "jobs"), 2);
 }
 

@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 
 use super::ask::Asked;
 use super::output;
-use crate::config::{Config, DatabaseUrl, Purpose};
+use crate::config::{Config, DatabaseUrl, HandlerKind, Purpose};
 use crate::error::{Error, Result};
 use crate::store::migrate::{self, Schema};
 use crate::store::source::{Inspection, Trial, inspect};
-use crate::store::{Connection, Store};
+use crate::store::{Connection, Store, statement_handler};
 
 /// `soloist check`
 #[derive(Debug, Args)]
@@ -60,13 +60,15 @@ impl Check {
             )));
         }
         let checked = sources(&mut connection, &config)?;
-        let good = checked.iter().all(Checked::is_good);
+        let refused = refused_statements(&mut connection, &config)?;
+        let notes = config.not_in_force();
+        let good = refused.is_empty() && checked.iter().all(Checked::is_good);
         if asked.json {
             let sources: Vec<_> = checked.iter().map(Checked::json).collect();
             let migrations = if schema == Schema::Current { "current" } else { "missing" };
             output::json(&json!({
                 "ok": good, "server": server.name, "schema": migrations, "tasks": config.tasks.len(),
-                "schedules": config.schedules.len(), "sources": sources,
+                "schedules": config.schedules.len(), "sources": sources, "errors": refused, "notes": notes,
                 "triggers": triggers::json(&config),
             }))?;
         } else {
@@ -81,10 +83,11 @@ impl Check {
             }
             triggers::print(&config)?;
         }
-        for checked in &checked {
-            for trouble in checked.troubles() {
-                output::note(format!("error: {trouble}"));
-            }
+        if !asked.json {
+            notes.iter().for_each(|note| output::note(format!("note: {note}")));
+        }
+        for trouble in refused.into_iter().chain(checked.iter().flat_map(Checked::troubles)) {
+            output::note(format!("error: {trouble}"));
         }
         Ok(ExitCode::from(if good { 0 } else { 2 }))
     }
@@ -121,6 +124,20 @@ fn sources(connection: &mut Connection, config: &Config) -> Result<Vec<Checked>>
     Ok(checked)
 }
 
+/// What the database says of SQL handlers that it would not run.
+fn refused_statements(connection: &mut Connection, config: &Config) -> Result<Vec<String>> {
+    let mut refused = Vec::new();
+    for (name, task) in &config.tasks {
+        let HandlerKind::Sql(sql) = &task.handler else { continue };
+        match statement_handler::explain(connection, sql) {
+            Ok(()) => {}
+            Err(error) if error.is_transient() => return Err(error.context(format_args!("tasks.{name}.sql"))),
+            Err(error) => refused.push(format!("tasks.{name}.sql: {error}")),
+        }
+    }
+    Ok(refused)
+}
+
 impl Checked {
     fn is_good(&self) -> bool {
         self.troubles().is_empty()
@@ -130,7 +147,7 @@ impl Checked {
     fn troubles(&self) -> Vec<String> {
         let told = match &self.result {
             Ok(told) => told,
-            Err(error) => return vec![error.to_string()],
+            Err(error) => return error.to_string().lines().map(str::to_owned).collect(),
         };
         let trials = [("done", &told.done_trial), ("failed", &told.failed_trial)];
         let refused = trials.into_iter().filter_map(|(setting, trial)| match trial {
@@ -190,7 +207,7 @@ impl Checked {
     fn json(&self) -> Value {
         let told = match &self.result {
             Ok(told) => told,
-            Err(error) => return json!({ "task": self.task, "errors": [error.to_string()] }),
+            Err(error) => return json!({ "task": self.task, "errors": error.to_string().lines().collect::<Vec<_>>() }),
         };
         let trial = |trial: &Trial| match trial {
             Trial::Passed(key) => json!({ "outcome": "passed", "key": key }),

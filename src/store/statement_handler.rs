@@ -3,7 +3,11 @@
 //! Either the entry was claimed before and is finished here under its fence, or it is claimed here too: then nothing is
 //! ever seen running, other nodes pass over its locked row, and a crash takes all of it back.
 
+mod explain;
+
 use std::time::{Duration, Instant};
+
+pub use explain::explain;
 
 use serde_json::Value;
 

@@ -115,6 +115,25 @@ pub fn table(connection: &mut Connection, schema: Option<&str>, name: &str) -> R
     by_dialect!(dialect, table(connection, schema, name, quoted))
 }
 
+/// True if what bears this name is a view.
+pub fn is_view(connection: &mut Connection, schema: Option<&str>, name: &str) -> Result<bool> {
+    let sql = match connection.dialect() {
+        Dialect::Sqlite => {
+            "SELECT count(*) AS n FROM pragma_table_list WHERE schema = COALESCE(?, 'main') COLLATE NOCASE \
+             AND name = ? COLLATE NOCASE AND type = 'view'"
+        }
+        Dialect::Postgres => {
+            "SELECT count(*) AS n FROM pg_catalog.pg_class WHERE relkind IN ('v', 'm') \
+             AND oid = to_regclass(COALESCE(quote_ident(?) || '.', '') || quote_ident(?))"
+        }
+        Dialect::Mysql => {
+            "SELECT count(*) AS n FROM information_schema.views \
+             WHERE table_schema = COALESCE(?, database()) AND table_name = ?"
+        }
+    };
+    Ok(connection.number(Statement::new(sql).bind(schema.map(str::to_owned)).bind(name).once())? > 0)
+}
+
 /// The names of tables that this role can see, as a configuration writes them; none of Soloist's own.
 pub fn table_names(connection: &mut Connection) -> Result<Vec<String>> {
     let mut names = by_dialect!(connection.dialect(), table_names(connection))?;

@@ -19,32 +19,71 @@ impl TableSource {
             None => source.table.clone(),
         };
         let looking = Looking { dialect, at: format!("tasks.{task}.source"), label: &label };
-        let Some(table) = catalog::table(connection, source.schema.as_deref(), &source.table)? else {
+        let found = catalog::table(connection, source.schema.as_deref(), &source.table)?;
+        if found.as_ref().is_none_or(|table| table.unique.is_empty())
+            && catalog::is_view(connection, source.schema.as_deref(), &source.table)?
+        {
+            let at = &looking.at;
+            return Err(Error::usage(format!(
+                "{at}.table: {label} is a view, and a source is a table with a key: name the table behind it"
+            )));
+        }
+        let Some(table) = found else {
             let names = catalog::table_names(connection)?;
             let nearest = nearest(&label, names.iter().map(String::as_str));
             let at = &looking.at;
             return Err(Error::usage(format!("{at}.table: there is no table {label} that this role can see{nearest}")));
         };
-        let mut key = looking.columns(&table, "key", &source.key)?;
-        for column in &mut key {
-            looking.fit_for_key(column)?;
-        }
-        let index_order = looking.unique(&table, &key)?;
+        let mut faults = Faults::default();
+        let key = faults.keep_all(&source.key, |name| {
+            let mut column = looking.column(&table, "key", name)?;
+            looking.fit_for_key(&mut column)?;
+            Ok(column)
+        });
+        let index_order = if faults.0.is_empty() { faults.keep(looking.unique(&table, &key)) } else { None };
         let columns = match &source.columns {
-            Some(names) => looking.columns(&table, "columns", names)?,
+            Some(names) => faults.keep_all(names, |name| looking.column(&table, "columns", name)),
             None => table.columns.clone(),
         };
-        let version = source.version.as_ref().map(|name| looking.column(&table, "version", name)).transpose()?;
-        let order = source.order.as_ref().map(|name| looking.column(&table, "order", name)).transpose()?;
-        if let Some(column) = &order {
-            looking.fit_for_order(column)?;
-        }
-        let done = source.done.as_ref().map(|done| looking.writing("done", done, &key)).transpose()?;
-        let failed = source.failed.as_ref().map(|failed| looking.writing("failed", failed, &key)).transpose()?;
+        let version = source.version.as_ref().map(|name| looking.column(&table, "version", name));
+        let version = version.and_then(|version| faults.keep(version));
+        let order = source.order.as_ref().map(|name| {
+            looking.column(&table, "order", name).and_then(|column| looking.fit_for_order(&column).map(|()| column))
+        });
+        let order = order.and_then(|order| faults.keep(order));
+        let mut writing = |setting, text: &Option<WriteBack>| {
+            text.as_ref().and_then(|text| faults.keep(looking.writing(setting, text, &key)))
+        };
+        let (done, failed) = (writing("done", &source.done), writing("failed", &source.failed));
+        faults.end()?;
+        let index_order = index_order.unwrap_or_default();
         // A comment at its end would swallow the bracket.
         let end = if source.pending.contains(['-', '#']) { "\n" } else { "" };
         let pending = format!("({}{end})", verbatim(&source.pending));
         Ok(Self { dialect, label, table, key, index_order, columns, version, order, pending, done, failed })
+    }
+}
+
+/// What is wrong, all of it.
+#[derive(Default)]
+struct Faults(Vec<Error>);
+
+impl Faults {
+    fn keep<T>(&mut self, result: Result<T>) -> Option<T> {
+        result.map_err(|error| self.0.push(error)).ok()
+    }
+
+    fn keep_all<T>(&mut self, names: &[String], find: impl Fn(&str) -> Result<T>) -> Vec<T> {
+        names.iter().filter_map(|name| self.keep(find(name))).collect()
+    }
+
+    /// One error, a line for each.
+    fn end(mut self) -> Result<()> {
+        match self.0.len() {
+            0 => Ok(()),
+            1 => Err(self.0.remove(0)),
+            _ => Err(Error::usage(self.0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))),
+        }
     }
 }
 
@@ -56,10 +95,6 @@ struct Looking<'a> {
 }
 
 impl Looking<'_> {
-    fn columns(&self, table: &Table, setting: &str, names: &[String]) -> Result<Vec<Column>> {
-        names.iter().map(|name| self.column(table, setting, name)).collect()
-    }
-
     fn column(&self, table: &Table, setting: &str, name: &str) -> Result<Column> {
         table.column(self.dialect, name).cloned().ok_or_else(|| {
             let nearest = nearest(name, table.columns.iter().map(|column| column.name.as_str()));
