@@ -3,6 +3,7 @@
 //! Owns the order of things: which actor is started before which, what waits for the database, what ends first. No
 //! rule of claims or handlers is here.
 
+mod hidden;
 mod open;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,6 +30,7 @@ use crate::store::nodes::{Declaration, DeclarationKind};
 use crate::store::plan::TaskPlan;
 use crate::store::schedules::DeclaredSchedule;
 
+pub(crate) use hidden::hidden;
 pub use open::{Migrate, Opened};
 
 /// The most threads that run SQL handlers, whatever concurrency their tasks add up to.
@@ -58,6 +60,8 @@ pub struct Node {
     schedules: Arc<RwLock<Vec<Declaration>>>,
     /// How often tasks have been configured.
     generation: Arc<AtomicU64>,
+    /// Its tasks as they are now: sources that are found later come with them.
+    pub plans: Arc<RwLock<Vec<Arc<TaskPlan>>>>,
 }
 
 /// What fires schedules on a node.
@@ -157,7 +161,8 @@ impl Node {
             })
         };
         let schedules = Arc::new(RwLock::new(declarations(&config)));
-        Self { config, store, scheduler, executor, heartbeat, duty, firing, schedules, generation: Arc::default() }
+        let (generation, plans) = (Arc::default(), Arc::default());
+        Self { config, store, scheduler, executor, heartbeat, duty, firing, schedules, generation, plans }
     }
 
     /// Brings the database to this binary's schema and begins to work. Goes on trying while the database does not
@@ -175,6 +180,7 @@ impl Node {
 
     /// Puts other tasks in the place of those before; what runs goes on. `anew`: the configuration was just read.
     pub fn configure(&self, plans: Vec<Arc<TaskPlan>>, anew: bool) {
+        self.plans.write().unwrap_or_else(PoisonError::into_inner).clone_from(&plans);
         self.executor.do_send(Configure { plans: plans.clone() });
         let schedules = self.schedules.read().unwrap_or_else(PoisonError::into_inner).clone();
         self.duty.do_send(Declare { plans: plans.clone(), schedules, anew });
@@ -269,24 +275,6 @@ fn declarations(config: &Config) -> Vec<Declaration> {
         Declaration { kind: DeclarationKind::Schedule, name: schedule.name.clone(), body: declared.to_json() }
     };
     config.schedules.values().map(declaration).collect()
-}
-
-/// Environment variables that programs must not see: those that held secrets, and whatever holds the database's
-/// password.
-pub(crate) fn hidden(config: &Config) -> Vec<String> {
-    let mut hidden: Vec<_> = config.secret_variables.iter().cloned().collect();
-    hidden.extend(["PGPASSWORD", "MYSQL_PWD"].map(str::to_owned));
-    for password in config.database.url.passwords() {
-        let in_url = format!(":{password}@");
-        let holds = |value: &std::ffi::OsString| {
-            let value = value.to_string_lossy();
-            value == password || value.contains(&in_url)
-        };
-        hidden.extend(
-            std::env::vars_os().filter(|(_, value)| holds(value)).filter_map(|(name, _)| name.into_string().ok()),
-        );
-    }
-    hidden
 }
 
 /// How many SQL handlers may run at once.

@@ -3,7 +3,7 @@
 mod reload;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 
 use actix_web::{App, HttpServer};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -14,11 +14,10 @@ use crate::config::{Config, NodeRole, Token};
 use crate::error::{Error, Result};
 use crate::http::{self, ApiState, Readiness, Tokens, token_file};
 use crate::node::{Migrate, Node};
-use crate::store::plan::TaskPlan;
 use crate::{handler, store};
 
-/// The tasks of this node, as handlers of the API see them; replaced when they change.
-type Plans = Arc<RwLock<Vec<Arc<TaskPlan>>>>;
+/// A token of fewer characters is warned of.
+const SHORT: usize = 16;
 
 /// Runs a node until it is told to stop. `file` is read again on SIGHUP.
 pub fn run(config: Config, file: Option<PathBuf>, migrate: Migrate) -> Result<()> {
@@ -35,13 +34,12 @@ async fn serve(config: Arc<Config>, file: Option<PathBuf>, migrate: Migrate) -> 
         let readiness = readiness.clone();
         Node::start(config.clone(), move |felt| readiness.set_database(felt))
     };
-    let plans = Plans::default();
     let mut made = None;
     let tokens = Tokens::new(&config.http.tokens);
     let stop = CancellationToken::new();
     let mut server = None;
     if config.node.has(NodeRole::Http) {
-        let state = Arc::new(state(&node, &config, &tokens, &readiness, &plans));
+        let state = Arc::new(state(&node, &config, &tokens, &readiness));
         server = Some(listen(&config, state, &stop)?);
         // Only a node that listens makes a token: one that cannot must not take another's file away.
         tokens.replace(&self::tokens(&config, file.as_deref(), &mut made)?);
@@ -60,7 +58,6 @@ async fn serve(config: Arc<Config>, file: Option<PathBuf>, migrate: Migrate) -> 
             return Ok(());
         }
     };
-    *plans.write().unwrap_or_else(PoisonError::into_inner) = opened.plans.clone();
     readiness.set_schema(true);
     tracing::info!(
         database = opened.server.name,
@@ -70,7 +67,7 @@ async fn serve(config: Arc<Config>, file: Option<PathBuf>, migrate: Migrate) -> 
     );
 
     while signals.next().await == Heard::HangUp {
-        reload::reload(&node, &config, file.as_deref(), (&tokens, &mut made), &plans).await;
+        reload::reload(&node, &config, file.as_deref(), (&tokens, &mut made)).await;
     }
     tracing::info!(drain_s = config.node.drain.as_secs_f64(), "stopping: finishing what runs");
     readiness.set_draining(true);
@@ -94,6 +91,9 @@ async fn serve(config: Arc<Config>, file: Option<PathBuf>, migrate: Migrate) -> 
 fn tokens(config: &Config, file: Option<&Path>, made: &mut Option<Token>) -> Result<Vec<Token>> {
     if !config.http.tokens.is_empty() || !config.node.has(NodeRole::Http) {
         *made = None;
+        for token in config.http.tokens.iter().filter(|token| token.secret.expose().chars().count() < SHORT) {
+            tracing::warn!(token = token.name, "the token has fewer than {SHORT} characters and may be guessed");
+        }
         return Ok(config.http.tokens.clone());
     }
     if let Some(made) = made {
@@ -107,9 +107,9 @@ fn tokens(config: &Config, file: Option<&Path>, made: &mut Option<Token>) -> Res
     Ok(vec![token])
 }
 
-fn state(node: &Node, config: &Config, tokens: &Tokens, readiness: &Arc<Readiness>, plans: &Plans) -> ApiState {
+fn state(node: &Node, config: &Config, tokens: &Tokens, readiness: &Arc<Readiness>) -> ApiState {
     let scheduler = node.scheduler.clone();
-    let plans = plans.clone();
+    let plans = node.plans.clone();
     ApiState {
         store: node.store.clone(),
         tokens: tokens.clone(),

@@ -1,9 +1,7 @@
 //! SIGHUP: tasks and tokens are read again; a wrong file keeps the old ones.
 
 use std::path::Path;
-use std::sync::PoisonError;
 
-use super::Plans;
 use crate::config::{Config, Purpose, Token, print};
 use crate::http::Tokens;
 use crate::node::Node;
@@ -14,7 +12,6 @@ pub(super) async fn reload(
     running: &Config,
     file: Option<&Path>,
     (tokens, made): (&Tokens, &mut Option<Token>),
-    plans: &Plans,
 ) {
     let new = match Config::load(file, Purpose::Serve) {
         Ok(new) => new,
@@ -36,7 +33,6 @@ pub(super) async fn reload(
     match node.reconfigure(&new).await {
         Ok(fresh) => {
             let names = fresh.iter().map(|plan| plan.name()).collect::<Vec<_>>().join(", ");
-            *plans.write().unwrap_or_else(PoisonError::into_inner) = fresh;
             tracing::info!(tasks = names, "the configuration was read again");
         }
         Err(error) => tracing::error!(%error, "the configuration was read again; the old one goes on"),
