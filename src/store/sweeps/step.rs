@@ -10,6 +10,9 @@ use crate::store::dialect::Dialect;
 use crate::store::source::{CHUNK, Position, TableSource};
 use crate::store::statement::Statement;
 
+/// How many sweeps are asked in one step whether their entries are final.
+const ASKED: usize = 16;
+
 /// What a step came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
@@ -195,10 +198,13 @@ fn insert(connection: &mut Connection, task: &str, sweep: i64, keys: &[String]) 
 /// Ends the sweeps that have passed each row and whose entries are final.
 fn close(connection: &mut Connection, task: &str) -> Result<Step> {
     let sql = "SELECT id FROM soloist_sweeps WHERE task = ? AND finished_at IS NULL AND passed = 1";
-    let passed: Vec<Id> = connection.load(Statement::new(sql).bind(task))?;
+    let mut passed: Vec<Id> = connection.load(Statement::new(sql).bind(task))?;
     if passed.is_empty() {
         return Ok(Step::Nothing);
     }
+    // Where entries take long, sweeps that wait for theirs pile up. Each has its turn, by chance.
+    fastrand::shuffle(&mut passed);
+    passed.truncate(ASKED);
     let mut over = Vec::new();
     for Id { id } in passed {
         if !has_entries_alive(connection, task, id)? {
