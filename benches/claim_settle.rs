@@ -39,7 +39,14 @@ fn main() {
 }
 
 fn drain(connection: &mut Connection, claimant: &Claimant, limit: usize) -> usize {
-    let request = ClaimRequest { task: "bench".into(), limit, max_attempts: 1, free_key: false, source: None };
+    let request = ClaimRequest {
+        task: "bench".into(),
+        limit,
+        max_attempts: 1,
+        free_key: false,
+        at_most_once: false,
+        source: None,
+    };
     let context = Context { node_id: claimant.node_id, source: None, drop_completed: false, drop_failed: false };
     let mut finished = 0;
     loop {

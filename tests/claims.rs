@@ -43,7 +43,7 @@ fn claimant(connection: &mut Connection, name: &str, strategy: Strategy) -> Clai
 }
 
 fn request(limit: usize) -> ClaimRequest {
-    ClaimRequest { task: "t".to_owned(), limit, max_attempts: 3, free_key: false, source: None }
+    ClaimRequest { task: "t".to_owned(), limit, max_attempts: 3, free_key: false, at_most_once: false, source: None }
 }
 
 /// Claims whatever is due of task `t`.

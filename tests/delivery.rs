@@ -69,9 +69,10 @@ fn at_most_once_on_a_node_that_dies(database: &TestDatabase) {
     let tasks = format!("[tasks.t]\nhttp = {{ url = \"{}\" }}\ndelivery = \"at_most_once\"", hook.url("/"));
     let settings = "lease = \"1s\"\npoll = \"200ms\"";
     let dying = Node::start(&config_with(database, settings, &tasks)).wait_ready();
-    let ids = [insert(database, "t", "{}"), insert(database, "t", "{}")];
+    // The number of attempts that an entry names does not make it start twice.
+    let ids = [insert(database, "t", "{}"), insert_with(database, "t", "{}", ", max_attempts", ", 5")];
     until(LIMIT, "both handlers were called", || hook.count() == 2);
-    let _other = Node::start(&config_with(database, settings, &tasks)).wait_ready();
+    let other = Node::start(&config_with(database, settings, &tasks)).wait_ready();
     dying.signal(Signal::KILL);
     for id in ids {
         until_state(database, id, "failed");
@@ -80,6 +81,14 @@ fn at_most_once_on_a_node_that_dies(database: &TestDatabase) {
         assert_eq!(database.number(&format!("SELECT attempt FROM soloist_entries WHERE id = {id}")), 1);
     }
     assert_eq!(hook.count(), 2, "started once at most");
+    // A person may have it started again: once more.
+    database.sql("UPDATE soloist_entries SET max_attempts = 9");
+    assert_eq!(other.api("POST", &format!("/api/v1/entries/{}/retry", ids[1]), "").status, 200);
+    until(LIMIT, "it is started again", || calls(&hook, ids[1]) == 2);
+    other.signal(Signal::KILL);
+    let _third = Node::start(&config_with(database, settings, &tasks)).wait_ready();
+    until_state(database, ids[1], "failed");
+    assert_eq!(hook.count(), 3);
 }
 
 fn what_is_not_kept_is_gone_at_its_end(database: &TestDatabase) {

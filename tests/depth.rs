@@ -28,7 +28,14 @@ fn memory_mb(node: &Node) -> u64 {
 
 /// What 19 of 20 claims of ten take at most: looking at what is due included, as a node does it.
 fn claims(connection: &mut Connection, claimant: &Claimant, task: &str, count: usize) -> Duration {
-    let request = ClaimRequest { task: task.to_owned(), limit: 10, max_attempts: 3, free_key: false, source: None };
+    let request = ClaimRequest {
+        task: task.to_owned(),
+        limit: 10,
+        max_attempts: 3,
+        free_key: false,
+        at_most_once: false,
+        source: None,
+    };
     let once = |_| {
         let start = Instant::now();
         let due = claim::look(connection, claimant, std::slice::from_ref(&request)).unwrap().pop().unwrap();

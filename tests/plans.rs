@@ -66,7 +66,14 @@ fn plans_of_an_empty_table_are_forgotten(database: &TestDatabase) {
     let mut once = || {
         let start = Instant::now();
         let claimant = Claimant { node_id, strategy: store.strategy, installation: "plans".into() };
-        let request = ClaimRequest { task: "t".to_owned(), limit: 10, max_attempts: 3, free_key: false, source: None };
+        let request = ClaimRequest {
+            task: "t".to_owned(),
+            limit: 10,
+            max_attempts: 3,
+            free_key: false,
+            at_most_once: false,
+            source: None,
+        };
         let due = claim::look(&mut connection, &claimant, std::slice::from_ref(&request)).unwrap().pop().unwrap();
         let claimed = claim::claim_due(&mut connection, &claimant, &request, due).unwrap();
         let done = |e: &Entry| Settlement::new(e.id, e.claim, e.attempt, Verdict::Completed { output: None });

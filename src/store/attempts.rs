@@ -1,5 +1,7 @@
 //! What was tried: the rows of `soloist_attempts`.
 
+use std::collections::HashSet;
+
 use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 use serde::Serialize;
@@ -39,6 +41,26 @@ pub struct Attempt {
     pub claim: i64,
     /// As people see it.
     pub shape: AttemptShape,
+}
+
+/// Which of these entries, each under a new claim, was tried and counted under the claim just before.
+pub fn that_the_last_claim_made(connection: &mut Connection, entries: &[i64]) -> Result<HashSet<i64>> {
+    #[derive(QueryableByName)]
+    struct Id {
+        #[diesel(sql_type = BigInt)]
+        id: i64,
+    }
+    if entries.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let dialect = connection.dialect();
+    let sql = format!(
+        "SELECT e.id FROM soloist_entries e WHERE {} AND EXISTS \
+         (SELECT 1 FROM soloist_attempts a WHERE a.entry_id = e.id AND a.claim = e.claim - 1)",
+        dialect.among_ids("e.id")
+    );
+    let rows: Vec<Id> = connection.load(Statement::new(sql).bind(dialect.ids(entries)))?;
+    Ok(rows.into_iter().map(|row| row.id).collect())
 }
 
 /// What was tried of an entry, oldest first. A first success has no row.

@@ -38,6 +38,8 @@ pub struct ClaimRequest {
     pub max_attempts: i32,
     /// True if the dedupe key is free from the start on.
     pub free_key: bool,
+    /// True if no entry is started twice, whatever number of attempts it names, unless a person retries it.
+    pub at_most_once: bool,
     /// Where the payload of source entries is read.
     pub source: Option<Arc<TableSource>>,
 }

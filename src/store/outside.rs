@@ -8,11 +8,10 @@ mod report;
 use diesel::QueryableByName;
 use diesel::sql_types::BigInt;
 
-use super::claim::{self, COLUMNS, ClaimRequest, Claimant, DUE, Row};
+use super::claim::{self, COLUMNS, ClaimRequest, Claimant, Claimed, DUE, Row};
 use super::connection::Connection;
 use super::dialect::Dialect;
 use super::entries::installation;
-use super::rescue;
 use super::server::Strategy;
 use super::statement::Statement;
 use crate::error::Result;
@@ -25,39 +24,48 @@ pub use report::{Report, Reported, Terms, report};
 const LOOKS: usize = 5;
 
 /// Claims due entries for an outside worker; each claim ends `lease` after the entry's `started_at`.
-///
-/// What other workers let go of is taken back first, so that it need not wait for a node's duty.
 pub fn claim(connection: &mut Connection, request: &ClaimRequest, lease: Micros) -> Result<Vec<Entry>> {
-    rescue::of_outside_workers(connection)?;
     let claimant =
         Claimant { node_id: 0, strategy: Strategy::SkipLocked, installation: installation(connection)?.into() };
     let mut entries: Vec<Entry> = Vec::new();
     for _ in 0..LOOKS {
-        let due = claim::due(connection, &[&request.task])?;
-        let Some(due) = due.into_iter().next().filter(|due| !due.paused && !due.priorities.is_empty()) else { break };
-        let mut rest = request.clone();
-        rest.limit = request.limit.saturating_sub(entries.len());
-        let claimed = connection.transaction(|connection| {
-            let mut rows = Vec::new();
-            for priority in due.priorities {
-                let room = rest.limit.saturating_sub(rows.len());
-                if room == 0 {
-                    break;
-                }
-                let mut level = level(connection, &rest, priority, room, lease)?;
-                level.sort_by_key(|row| (row.run_at, row.id));
-                rows.append(&mut level);
+        let rest = ClaimRequest { limit: request.limit.saturating_sub(entries.len()), ..request.clone() };
+        let claimed = match once(connection, &claimant, &rest, lease) {
+            Ok(claimed) => claimed,
+            // What is claimed already is handed out: nobody else would work it before its lease ends.
+            Err(error) if !entries.is_empty() => {
+                tracing::warn!(%error, task = request.task, "a claim stopped half-way");
+                break;
             }
-            let claimed = claim::receive(connection, &claimant, &rest, rows)?;
-            keep_versions(connection, &claimed.entries)?;
-            Ok(claimed)
-        })?;
+            Err(error) => return Err(error),
+        };
         entries.extend(claimed.entries);
         if claimed.settled == 0 || entries.len() >= request.limit {
             break;
         }
     }
     Ok(entries)
+}
+
+/// What is due now, in one transaction.
+fn once(connection: &mut Connection, claimant: &Claimant, request: &ClaimRequest, lease: Micros) -> Result<Claimed> {
+    let due = claim::due(connection, &[&request.task])?;
+    let Some(due) = due.into_iter().next().filter(|due| !due.paused) else { return Ok(Claimed::default()) };
+    connection.transaction(|connection| {
+        let mut rows = Vec::new();
+        for priority in due.priorities {
+            let room = request.limit.saturating_sub(rows.len());
+            if room == 0 {
+                break;
+            }
+            let mut level = level(connection, request, priority, room, lease)?;
+            level.sort_by_key(|row| (row.run_at, row.id));
+            rows.append(&mut level);
+        }
+        let claimed = claim::receive(connection, claimant, request, rows)?;
+        keep_versions(connection, &claimed.entries)?;
+        Ok(claimed)
+    })
 }
 
 /// Claims the head of one priority.

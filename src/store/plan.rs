@@ -50,6 +50,7 @@ impl TaskPlan {
             limit,
             max_attempts: self.config.max_attempts,
             free_key: self.config.dedupe == Dedupe::UntilStart,
+            at_most_once: self.at_most_once(),
             source: self.source.clone(),
         }
     }

@@ -55,7 +55,14 @@ fn images() -> Source {
 }
 
 fn request(task: &str, limit: usize, source: Option<&Arc<TableSource>>) -> ClaimRequest {
-    ClaimRequest { task: task.to_owned(), limit, max_attempts: 3, free_key: false, source: source.cloned() }
+    ClaimRequest {
+        task: task.to_owned(),
+        limit,
+        max_attempts: 3,
+        free_key: false,
+        at_most_once: false,
+        source: source.cloned(),
+    }
 }
 
 fn take(connection: &mut Connection, strategy: Strategy, request: &ClaimRequest) -> Vec<Entry> {

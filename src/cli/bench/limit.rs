@@ -37,8 +37,14 @@ fn work(ground: &Ground, count: usize, done: &AtomicUsize, watch: impl Fn(usize)
         strategy: ground.store.strategy,
         installation: ground.mark.as_str().into(),
     };
-    let request =
-        ClaimRequest { task: ground.task("limit"), limit: BATCH, max_attempts: 10, free_key: false, source: None };
+    let request = ClaimRequest {
+        task: ground.task("limit"),
+        limit: BATCH,
+        max_attempts: 10,
+        free_key: false,
+        at_most_once: false,
+        source: None,
+    };
     let mut connection = ground.store.work()?;
     let mut renewed = Instant::now();
     while done.load(Ordering::Relaxed) < count {

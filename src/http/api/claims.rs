@@ -78,6 +78,7 @@ pub(super) async fn claim(state: Data<ApiState>, TaskName(task): TaskName, body:
             limit: usize::try_from(limit).unwrap_or(1),
             max_attempts: known.max_attempts,
             free_key: known.frees_key_at_start,
+            at_most_once: known.at_most_once,
             source,
             task,
         };

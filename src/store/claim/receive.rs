@@ -5,6 +5,7 @@ use serde_json::value::RawValue;
 use super::{ClaimRequest, Claimant, Claimed, Row};
 use crate::error::Result;
 use crate::model::Entry;
+use crate::store::attempts;
 use crate::store::connection::Connection;
 use crate::store::settle::{self, Settlement, Verdict};
 
@@ -28,7 +29,15 @@ pub(in crate::store) fn receive(
         }
         None => Default::default(),
     };
+    let again = rows.iter().filter(|row| request.at_most_once && row.attempt > 1).map(|row| row.id);
+    let tried = attempts::that_the_last_claim_made(connection, &again.collect::<Vec<_>>())?;
     for row in rows {
+        if tried.contains(&row.id) {
+            claimed.exhausted += 1;
+            let attempts = row.attempt - 1;
+            settlements.push(exhausted(row, attempts));
+            continue;
+        }
         let max_attempts = row.max_attempts.unwrap_or(request.max_attempts);
         if row.attempt > max_attempts {
             claimed.exhausted += 1;

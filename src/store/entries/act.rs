@@ -177,7 +177,8 @@ fn change(connection: &mut Connection, action: Action, rows: &[&Locked]) -> Resu
             for row in rows {
                 by_attempts.entry(declared.max_attempts(&row.task)).or_default().push(row.id);
             }
-            let set = "state = 'pending', max_attempts = attempt + ?, key_held = 1, run_at = {now}, \
+            // With a new claim number: what the last claim tried is done with.
+            let set = "state = 'pending', claim = claim + 1, max_attempts = attempt + ?, key_held = 1, run_at = {now}, \
                        finished_at = NULL, node_id = NULL, lease_until = NULL, output = NULL";
             for (attempts, ids) in by_attempts {
                 update(connection, &ids, set, &[attempts.into()])?;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::nearest;
 use crate::config::{Dedupe, HandlerKind, Task};
 use crate::error::Result;
-use crate::model::{Backoff, Keep};
+use crate::model::{Backoff, Delivery, Keep};
 use crate::store::connection::Connection;
 use crate::store::statement::Statement;
 
@@ -35,6 +35,9 @@ pub struct DeclaredTask {
     /// How long after a failure.
     #[serde(default)]
     pub backoff: DeclaredBackoff,
+    /// True if no entry is started twice.
+    #[serde(default)]
+    pub at_most_once: bool,
     /// True if the dedupe key is free from the start on.
     #[serde(default)]
     pub frees_key_at_start: bool,
@@ -69,6 +72,7 @@ impl From<&Task> for DeclaredTask {
             max_attempts: task.max_attempts,
             concurrency: i64::try_from(task.concurrency).unwrap_or(i64::MAX),
             backoff: task.backoff.into(),
+            at_most_once: task.delivery == Delivery::AtMostOnce,
             frees_key_at_start: task.dedupe == Dedupe::UntilStart,
             drops_completed: drops(task.keep.completed),
             drops_failed: drops(task.keep.failed),
