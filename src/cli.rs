@@ -14,7 +14,9 @@ mod init;
 mod migrate;
 mod once;
 mod output;
+mod payload;
 mod preview;
+mod schedules;
 mod serve;
 mod status;
 mod table;
@@ -69,6 +71,9 @@ enum Command {
     /// See and steer tasks
     #[command(subcommand)]
     Tasks(tasks::Tasks),
+    /// See and steer schedules
+    #[command(subcommand)]
+    Schedules(schedules::Schedules),
     /// When a trigger is due: the next times of a cron expression or an interval
     Preview(preview::Preview),
     /// What is wrong, and how the tasks stand
@@ -129,6 +134,7 @@ fn run(asked: &Asked, command: Command) -> Result<ExitCode> {
         Command::Entries(command) => command.run(asked),
         Command::Tasks(command) => command.run(asked),
         Command::Preview(command) => command.run(asked),
+        Command::Schedules(command) => command.run(asked),
         Command::Status(command) => command.run(asked),
         Command::Bench(command) => command.run(asked),
     }

@@ -13,6 +13,7 @@ pub mod load;
 pub mod mask;
 pub mod nearest;
 pub mod node;
+pub mod plain;
 pub mod print;
 pub mod sample;
 pub mod schedule;

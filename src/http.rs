@@ -11,6 +11,7 @@ mod claim_token;
 mod cursor;
 mod fields;
 mod health;
+mod idempotency;
 mod path;
 mod problem;
 mod query;

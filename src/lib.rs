@@ -18,6 +18,7 @@ pub mod store;
 pub mod telemetry;
 pub mod testing;
 pub mod trigger;
+pub mod why;
 pub mod work;
 
 pub use error::{Error, Result};

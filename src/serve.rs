@@ -110,12 +110,18 @@ fn tokens(config: &Config, file: Option<&Path>, made: &mut Option<Token>) -> Res
 fn state(node: &Node, config: &Config, tokens: &Tokens, readiness: &Arc<Readiness>) -> ApiState {
     let scheduler = node.scheduler.clone();
     let plans = node.plans.clone();
+    let firing = node.firing.as_ref().map(|firing| firing.actor.clone());
     ApiState {
         store: node.store.clone(),
         tokens: tokens.clone(),
         show_payload: config.http.show_payload,
         readiness: readiness.clone(),
         wake: Arc::new(move || scheduler.do_send(crate::actor::message::Wake)),
+        wake_firing: Arc::new(move || {
+            if let Some(firing) = &firing {
+                firing.do_send(crate::actor::message::Wake);
+            }
+        }),
         sources: Arc::new(move |task| -> Option<Arc<store::source::TableSource>> {
             let plans = plans.read().unwrap_or_else(PoisonError::into_inner);
             plans.iter().find(|plan| plan.name() == task).and_then(|plan| plan.source.clone())

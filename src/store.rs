@@ -24,6 +24,7 @@ pub mod outside;
 pub mod plan;
 mod pool;
 pub mod prune;
+pub mod requests;
 pub mod rescue;
 pub mod runs;
 pub mod schedules;

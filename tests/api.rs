@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-//! The admin API over real connections, on every backend: who may do what, what is refused and how, entries, and claims
-//! of outside workers.
+//! The admin API over real connections, on every backend: who may do what, what is refused and how, entries, schedules,
+//! and claims of outside workers.
 
 #[path = "api/access.rs"]
 mod access;
@@ -8,10 +8,14 @@ mod access;
 mod claims;
 #[path = "api/entries.rs"]
 mod entries;
+#[path = "api/idempotency.rs"]
+mod idempotency;
 #[path = "api/refusals.rs"]
 mod refusals;
 #[path = "api/rows.rs"]
 mod rows;
+#[path = "api/schedules.rs"]
+mod schedules;
 #[path = "api/server.rs"]
 mod server;
 #[path = "api/tasks.rs"]

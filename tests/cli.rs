@@ -1,6 +1,9 @@
 //! The real binary, as people type it, on every backend.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "cli/schedules.rs"]
+mod schedules;
+
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 

@@ -1,6 +1,6 @@
 //! `soloist enqueue`: accepts one entry, or one for each line of a file.
 
-use std::io::{IsTerminal as _, Read as _};
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
 use super::ask::Asked;
-use super::{output, time_text};
+use super::{output, payload, time_text};
 use crate::error::{Error, Result};
 use crate::model::{NewEntry, RunAt};
 use crate::store::Lent;
@@ -88,24 +88,11 @@ impl Enqueue {
     /// The text of the payload, or of all of them.
     fn input(&self) -> Result<String> {
         match self.payload.as_deref() {
-            Some("-") => standard_input(),
-            Some(text) => match text.strip_prefix('@') {
-                Some(file) => std::fs::read_to_string(file)
-                    .map_err(|error| Error::usage(format!("payload: {file} cannot be read: {error}"))),
-                None => Ok(text.to_owned()),
-            },
-            None if self.lines => standard_input(),
+            Some(typed) => payload::read(typed),
+            None if self.lines => payload::standard_input(),
             None => Ok("null".to_owned()),
         }
     }
-}
-
-fn standard_input() -> Result<String> {
-    let mut text = String::new();
-    std::io::stdin()
-        .read_to_string(&mut text)
-        .map_err(|error| Error::usage(format!("payload: standard input cannot be read: {error}")))?;
-    Ok(text)
 }
 
 /// A bar on a terminal; nothing elsewhere, and nothing for few.

@@ -1,6 +1,8 @@
 //! `[schedules.*]`: what fires and by which policies. When it is due is `trigger`'s.
 
 mod definition;
+pub mod rules;
+pub mod wanted;
 
 use std::time::Duration;
 

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use toml::de::DeValue;
 
-use super::nearest::{enumerate, nearest};
+use super::mask;
+use super::plain::{self, Wrong};
 use super::walk::Item;
-use super::{duration, mask};
 
 /// A text after expansion.
 pub(super) struct Text {
@@ -170,56 +170,27 @@ impl Item<'_> {
             return None;
         }
         let text = self.text()?;
-        let length = match duration::parse(&text.text) {
-            Ok(length) => length,
-            Err(reason) => {
-                self.wrong(format!("{} {reason}", text.shown()), duration::FORM);
-                return None;
-            }
-        };
-        if length < shortest {
-            let help = format!("the shortest is {}", duration::format(shortest));
-            self.wrong(format!("{} is too short", text.shown()), help);
-            return None;
-        }
-        if length > longest {
-            let help = match longest.as_millis() % 86_400_000 {
-                0 => format!("the longest is {}d", longest.as_secs() / 86_400),
-                _ => format!("the longest is {}", duration::format(longest)),
-            };
-            self.wrong(format!("{} is too long", text.shown()), help);
-            return None;
-        }
-        Some(length)
+        self.right(&text, plain::span(&text.text, shortest, longest))
     }
 
     /// One of a few words.
     pub(super) fn choice<T: Copy>(&self, words: &[(&'static str, T)]) -> Option<T> {
         let text = self.text()?;
-        let found = words.iter().find(|(word, _)| *word == text.text);
-        if found.is_none() {
-            let names = || words.iter().map(|(word, _)| *word);
-            let near = nearest(&text.text, names()).map(|near| format!("the nearest is “{near}”; "));
-            let help = format!("{}it is {}", near.unwrap_or_default(), enumerate(names(), "or"));
-            self.wrong(format!("{} is none of its values", text.shown()), help);
-        }
-        found.map(|(_, meaning)| *meaning)
+        self.right(&text, plain::word(&text.text, words))
     }
 
     /// An instant, in quotes or as a time of TOML.
     pub(super) fn instant(&self) -> Option<jiff::Timestamp> {
-        let help = "an instant with its offset, such as \"2027-01-01T00:00:00Z\" or \"2027-01-01T00:00:00+01:00\"";
-        let (instant, shown) = match self.value {
-            DeValue::Datetime(time) => (time.to_string().parse().ok(), format!("“{time}”")),
-            _ => {
-                let text = self.text()?;
-                (text.text.trim().parse().ok(), text.shown())
-            }
+        let (typed, shown) = match self.value {
+            DeValue::Datetime(time) => (time.to_string(), format!("“{time}”")),
+            _ => self.text().map(|text| (text.text.clone(), text.shown()))?,
         };
-        if instant.is_none() {
-            self.wrong(format!("{shown} is no instant that can be read"), help);
-        }
-        instant
+        plain::instant(&typed).map_err(|wrong| self.wrong(format!("{shown} {}", wrong.reason), wrong.help)).ok()
+    }
+
+    /// What a text stands for; or says what is wrong with it.
+    fn right<T>(&self, text: &Text, read: Result<T, Wrong>) -> Option<T> {
+        read.map_err(|wrong| self.wrong(format!("{} {}", text.shown(), wrong.reason), wrong.help)).ok()
     }
 
     /// An array of texts that say something, at least one.

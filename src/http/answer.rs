@@ -11,12 +11,21 @@ pub(super) type Answer = Result<HttpResponse, Problem>;
 
 /// A JSON answer.
 pub(super) fn json(status: StatusCode, body: &impl Serialize) -> Answer {
-    let text = serde_json::to_string(body).map_err(|error| Problem::internal(format!("the answer: {error}")))?;
-    Ok(HttpResponse::build(status)
+    Ok(written(status, text(body)?))
+}
+
+/// The JSON of an answer.
+pub(super) fn text(body: &impl Serialize) -> Result<String, Problem> {
+    serde_json::to_string(body).map_err(|error| Problem::internal(format!("the answer: {error}")))
+}
+
+/// An answer whose JSON is written already.
+pub(super) fn written(status: StatusCode, text: String) -> HttpResponse {
+    HttpResponse::build(status)
         .insert_header((header::CONTENT_TYPE, "application/json"))
         .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .insert_header((header::CACHE_CONTROL, "no-store"))
-        .body(text))
+        .body(text)
 }
 
 /// 200 with JSON.

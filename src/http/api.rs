@@ -2,7 +2,10 @@
 
 mod claims;
 mod entries;
+mod firings;
 mod new_entry;
+mod reason;
+mod schedules;
 mod status;
 mod tasks;
 
@@ -10,7 +13,7 @@ use actix_web::middleware::from_fn;
 use actix_web::web;
 
 use super::auth;
-use super::route::{delete, get, nothing_here, post, resource};
+use super::route::{delete, get, nothing_here, patch, post, resource};
 use crate::config::Role::{Admin, Read, Trigger};
 
 /// All routes under `/api/v1`, behind a token.
@@ -25,6 +28,15 @@ pub(super) fn routes(service: &mut web::ServiceConfig) {
         .service(resource("/entries/{id}/complete", [post(Admin, claims::complete)]))
         .service(resource("/entries/{id}/fail", [post(Admin, claims::fail)]))
         .service(resource("/entries/{id}/extend", [post(Admin, claims::extend)]))
+        .service(resource("/firings", [get(Read, firings::list)]))
+        .service(resource("/schedules", [get(Read, schedules::list), post(Admin, schedules::create)]))
+        .service(resource(
+            "/schedules/{schedule}",
+            [get(Read, schedules::show), patch(Admin, schedules::change), delete(Admin, schedules::remove)],
+        ))
+        .service(resource("/schedules/{schedule}/pause", [post(Admin, schedules::pause)]))
+        .service(resource("/schedules/{schedule}/resume", [post(Admin, schedules::resume)]))
+        .service(resource("/schedules/{schedule}/fire", [post(Trigger, schedules::fire)]))
         .service(resource("/status", [get(Read, status::show)]))
         .service(resource("/nodes", [get(Read, status::nodes)]))
         .service(resource("/tasks", [get(Read, tasks::list)]))

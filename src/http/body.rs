@@ -6,6 +6,7 @@ use std::pin::Pin;
 use actix_web::http::{StatusCode, header};
 use actix_web::web::{self, Bytes};
 use actix_web::{FromRequest, HttpMessage as _, HttpRequest, dev};
+use sha2::{Digest as _, Sha256};
 
 use super::fields::{self, Fields};
 use super::problem::Problem;
@@ -31,6 +32,11 @@ impl Body {
     /// The same where a body may be left out: then there are no members.
     pub(super) fn object_or_nothing(&self) -> Result<Fields<'_>, Problem> {
         if self.0.trim_ascii().is_empty() { Ok(Fields::none()) } else { fields::object(self.text()?) }
+    }
+
+    /// A digest of its bytes, in hexadecimal.
+    pub(super) fn digest(&self) -> String {
+        Sha256::digest(&self.0).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// True if the body holds an array.

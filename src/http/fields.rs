@@ -93,6 +93,21 @@ impl<'a> Fields<'a> {
         self.typed(name, "text")
     }
 
+    /// A text that is to say something of a kind.
+    pub(super) fn text_of(&mut self, name: &'static str, expected: &str) -> Result<Option<String>, Problem> {
+        self.typed(name, expected)
+    }
+
+    /// The members of an object inside this one.
+    pub(super) fn object(&mut self, name: &'static str) -> Result<Option<Self>, Problem> {
+        let Some(raw) = self.given(name) else { return Ok(None) };
+        let path = self.path(name);
+        if !raw.get().starts_with('{') {
+            return Err(invalid(&path, format!("must be an object, not {}", kind(raw))));
+        }
+        one(raw, format!("{path}.")).map(Some)
+    }
+
     /// A text that must be there.
     pub(super) fn required_text(&mut self, name: &'static str) -> Result<String, Problem> {
         let path = self.path(name);

@@ -13,6 +13,9 @@ pub(super) struct EntryId(pub i64);
 /// `{task}`: a task's name, well formed.
 pub(super) struct TaskName(pub String);
 
+/// `{schedule}`: a schedule's name, well formed.
+pub(super) struct ScheduleName(pub String);
+
 impl FromRequest for EntryId {
     type Error = Problem;
     type Future = Ready<Result<Self, Problem>>;
@@ -33,5 +36,16 @@ impl FromRequest for TaskName {
         let text = request.match_info().get("task").unwrap_or_default();
         let checked = check_name("task", text);
         ready(checked.map(|()| Self(text.to_owned())).map_err(|error| Problem::not_found("task_not_found", error)))
+    }
+}
+
+impl FromRequest for ScheduleName {
+    type Error = Problem;
+    type Future = Ready<Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
+        let text = request.match_info().get("schedule").unwrap_or_default();
+        let checked = check_name("schedule", text);
+        ready(checked.map(|()| Self(text.to_owned())).map_err(|error| Problem::not_found("schedule_not_found", error)))
     }
 }

@@ -59,6 +59,16 @@ where
     verb(Method::POST, role, handler)
 }
 
+/// A handler for PATCH.
+pub(super) fn patch<F, Args>(role: Role, handler: F) -> Verb
+where
+    F: Handler<Args>,
+    Args: FromRequest + 'static,
+    F::Output: Responder + 'static,
+{
+    verb(Method::PATCH, role, handler)
+}
+
 /// A handler for DELETE.
 pub(super) fn delete<F, Args>(role: Role, handler: F) -> Verb
 where

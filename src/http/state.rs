@@ -30,6 +30,8 @@ pub struct ApiState {
     pub readiness: Arc<Readiness>,
     /// Called after each write that may have made work.
     pub wake: Wake,
+    /// Called after each write that may have changed what is due next.
+    pub wake_firing: Wake,
     /// Where the rows of a `pull` task with a source are read and marked.
     pub sources: Sources,
 }
@@ -55,6 +57,16 @@ impl ApiState {
     ) -> Result<T, Problem> {
         let done = self.database(work).await?;
         (self.wake)();
+        Ok(done)
+    }
+
+    /// The same for a write that may have changed what is due next.
+    pub(super) async fn reschedule<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let done = self.database(work).await?;
+        (self.wake_firing)();
         Ok(done)
     }
 

@@ -78,7 +78,8 @@ pub struct FieldError {
 }
 
 impl FieldError {
-    fn new(field: &'static str, message: impl Into<String>) -> Self {
+    /// An error of a field.
+    pub(crate) fn new(field: &'static str, message: impl Into<String>) -> Self {
         Self { field, message: message.into() }
     }
 }

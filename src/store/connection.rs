@@ -1,24 +1,18 @@
-//! One connection to any of the three backends, and the few verbs that the store needs of it.
-//!
-//! Holds no SQL of its own but the words of transactions.
+//! One connection to any of the three backends, and the few verbs that the store needs of it. Holds no SQL of its own.
 
 mod establish;
 #[cfg(feature = "postgres")]
 mod plans;
 mod row;
-mod transaction;
 
 use diesel::RunQueryDsl;
 use diesel::connection::SimpleConnection;
-#[cfg(feature = "sqlite")]
-use diesel::connection::{AnsiTransactionManager, TransactionManager};
 use diesel::deserialize::QueryableByName;
 
 pub(super) use establish::establish;
 #[cfg(feature = "postgres")]
 pub(super) use plans::Plans;
 pub use row::Row;
-use transaction::AnsiOrAsync;
 
 use super::dialect::Dialect;
 use super::fault;
@@ -49,10 +43,13 @@ macro_rules! on_backend {
             #[cfg(feature = "postgres")]
             Raw::Postgres($connection) => $body,
             #[cfg(feature = "mysql")]
-            Raw::Mysql($connection) => super::mysql_connection::patiently(|| $body),
+            Raw::Mysql($connection) => crate::store::mysql_connection::patiently(|| $body),
         }
     };
 }
+
+// Below the macro, which it uses.
+mod transaction;
 
 /// One connection; not to be shared between threads at once.
 pub struct Connection {
@@ -107,13 +104,13 @@ impl Connection {
     pub(super) fn is_broken(&mut self) -> bool {
         self.broken
             || on_backend!(&mut self.raw, c => {
-                Ok::<_, diesel::result::Error>(AnsiOrAsync::is_broken(c))
+                Ok::<_, diesel::result::Error>(transaction::is_broken(c))
             })
             .unwrap_or(true)
     }
 
     /// True once an open transaction cannot go on: the connection is lost, or the server has undone all of it.
-    pub(super) fn is_undone(&self) -> bool {
+    pub fn is_undone(&self) -> bool {
         self.broken
     }
 
@@ -193,22 +190,6 @@ impl Connection {
         self.check(result)
     }
 
-    /// Runs `work` in one transaction that may write, or at a savepoint if one is open: SQLite takes its write lock at
-    /// once, since a reader that turns into a writer cannot wait for it.
-    pub fn transaction<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        self.begin()?;
-        match work(self) {
-            Ok(value) => {
-                self.commit()?;
-                Ok(value)
-            }
-            Err(error) => {
-                self.rollback();
-                Err(error)
-            }
-        }
-    }
-
     /// Runs `work` with answers waited for as long as `patience`, where the driver itself has a limit; what takes longer
     /// is ended on the server.
     pub fn patiently<T>(
@@ -229,46 +210,6 @@ impl Connection {
             let _ = patience;
             work(self)
         };
-    }
-
-    /// Opens a transaction, or a savepoint in the open one.
-    pub fn begin(&mut self) -> Result<()> {
-        let result = match &mut self.raw {
-            #[cfg(feature = "sqlite")]
-            Raw::Sqlite(c) if self.turn.is_open() => self.turn.begin(|| AnsiTransactionManager::begin_transaction(c)),
-            #[cfg(feature = "sqlite")]
-            Raw::Sqlite(c) => self.turn.begin(|| AnsiTransactionManager::begin_transaction_sql(c, "BEGIN IMMEDIATE")),
-            #[cfg(feature = "postgres")]
-            Raw::Postgres(c) => transaction::begin_read_committed(c),
-            #[allow(unreachable_patterns)]
-            raw => on_backend!(raw, c => AnsiOrAsync::begin(c)),
-        };
-        self.check(result)
-    }
-
-    /// Commits the innermost transaction or savepoint.
-    pub fn commit(&mut self) -> Result<()> {
-        let result = on_backend!(&mut self.raw, c => AnsiOrAsync::commit(c));
-        match result {
-            Ok(()) => self.ended(),
-            Err(_) => self.rollback(),
-        }
-        self.check(result)
-    }
-
-    /// Undoes the innermost transaction or savepoint. A failure to do so makes the connection unusable, which undoes
-    /// it too.
-    pub fn rollback(&mut self) {
-        let result = on_backend!(&mut self.raw, c => AnsiOrAsync::rollback(c));
-        if result.is_err() {
-            self.broken = true;
-        }
-        self.ended();
-    }
-
-    fn ended(&mut self) {
-        #[cfg(feature = "sqlite")]
-        self.turn.ended();
     }
 
     fn check<T>(&mut self, result: diesel::QueryResult<T>) -> Result<T> {

@@ -9,4 +9,4 @@ mod write;
 
 pub use act::{change, create, fire, pause, remove, resume};
 pub use declared::{DeclaredSchedule, Seen, differing, reconcile};
-pub use read::{Origin, Paused, ScheduleShape, get, list, next_firings, silent};
+pub use read::{Origin, Paused, ScheduleShape, get, list, next_firings, silent, timer};

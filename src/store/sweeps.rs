@@ -98,6 +98,11 @@ pub fn oldest_open(connection: &mut Connection, task: &str) -> Result<Option<Swe
     Ok(open(connection, Some(task))?.into_iter().next())
 }
 
+/// How many rows a sweep has made into entries.
+pub fn collected(connection: &mut Connection, id: i64) -> Result<i64> {
+    connection.number(Statement::new("SELECT collected AS n FROM soloist_sweeps WHERE id = ?").bind(id))
+}
+
 /// True once a sweep is over; also if it has been deleted since.
 pub fn is_over(connection: &mut Connection, id: i64) -> Result<bool> {
     let sql = "SELECT count(*) AS n FROM soloist_sweeps WHERE id = ? AND finished_at IS NULL";

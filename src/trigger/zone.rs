@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 use jiff::{Timestamp, Zoned};
 
-use crate::model::time::Micros;
+use crate::model::time::{Micros, SECOND};
 
 static RULES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
 
@@ -61,6 +61,15 @@ impl Zone {
     pub fn local(&self, at: Micros) -> Zoned {
         let at = Timestamp::from_microsecond(at).unwrap_or(if at < 0 { Timestamp::MIN } else { Timestamp::MAX });
         at.to_zoned(self.rules.clone())
+    }
+
+    /// The first instant at which its clocks show this; where they leave it out the first after.
+    pub fn at(&self, local: jiff::civil::DateTime) -> Option<Micros> {
+        let at = local.to_zoned(self.rules.clone()).ok()?;
+        match self.period(at.timestamp().as_second()).since {
+            Some((since, _)) if at.datetime() != local => Some(since * SECOND),
+            _ => Some(at.timestamp().as_microsecond()),
+        }
     }
 
     /// The period that holds an instant. Changes of a name alone end none.
@@ -145,6 +154,18 @@ mod tests {
         assert!(said("berlin").ends_with("the nearest name is “Europe/Berlin”"));
         assert!(said("Europe/Berln").ends_with("the nearest name is “Europe/Berlin”"));
         assert!(said("x").ends_with("such as “Europe/Berlin” or “UTC”"));
+    }
+
+    #[test]
+    fn what_clocks_show_is_an_instant() {
+        let berlin = Zone::get("Europe/Berlin").unwrap();
+        let at = |local: &str| {
+            let at = berlin.at(local.parse().unwrap()).unwrap();
+            jiff::Timestamp::from_microsecond(at).unwrap().to_string()
+        };
+        assert_eq!(at("2025-03-26T02:30:00.5"), "2025-03-26T01:30:00.5Z");
+        assert_eq!(at("2025-03-30T02:30:00"), "2025-03-30T01:00:00Z", "left out");
+        assert_eq!(at("2025-10-26T02:30:00"), "2025-10-26T00:30:00Z", "comes twice");
     }
 
     #[test]

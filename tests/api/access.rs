@@ -9,7 +9,7 @@ use super::server::{ADMIN, Api, READ, TRIGGER, problem, token};
 on_every_backend!(every_route_asks_for_its_role, a_payload_is_for_those_who_may_see_it);
 
 /// Every route of the API, the least role, and a body.
-const ROUTES: [(&str, &str, Role, &str); 18] = [
+const ROUTES: [(&str, &str, Role, &str); 27] = [
     ("GET", "/status", Role::Read, ""),
     ("GET", "/nodes", Role::Read, ""),
     ("GET", "/tasks", Role::Read, ""),
@@ -18,6 +18,15 @@ const ROUTES: [(&str, &str, Role, &str); 18] = [
     ("POST", "/tasks/t/pause", Role::Admin, ""),
     ("POST", "/tasks/t/resume", Role::Admin, ""),
     ("POST", "/tasks/p/claim", Role::Admin, "{}"),
+    ("GET", "/firings", Role::Read, ""),
+    ("GET", "/schedules", Role::Read, ""),
+    ("POST", "/schedules", Role::Admin, "{}"),
+    ("GET", "/schedules/s", Role::Read, ""),
+    ("PATCH", "/schedules/s", Role::Admin, "{}"),
+    ("DELETE", "/schedules/s", Role::Admin, ""),
+    ("POST", "/schedules/s/pause", Role::Admin, ""),
+    ("POST", "/schedules/s/resume", Role::Admin, ""),
+    ("POST", "/schedules/s/fire", Role::Trigger, ""),
     ("GET", "/entries", Role::Read, ""),
     ("POST", "/entries", Role::Trigger, r#"{"task": "t"}"#),
     ("GET", "/entries/1", Role::Read, ""),

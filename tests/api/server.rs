@@ -36,6 +36,7 @@ pub struct Api {
     pub readiness: Arc<Readiness>,
     pub state: Arc<ApiState>,
     wakes: Arc<AtomicUsize>,
+    firing_wakes: Arc<AtomicUsize>,
     handle: ServerHandle,
     thread: Option<JoinHandle<()>>,
 }
@@ -95,16 +96,20 @@ impl Api {
     fn serve(store: Store, show_payload: ShowPayload, rows: Option<Arc<TableSource>>) -> Self {
         let tokens = Tokens::new(&[token(Role::Read, READ), token(Role::Trigger, TRIGGER), token(Role::Admin, ADMIN)]);
         let readiness = Arc::new(Readiness::default());
-        let wakes = Arc::new(AtomicUsize::new(0));
-        let counted = wakes.clone();
+        let (wakes, firing_wakes) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let counting = |counter: &Arc<AtomicUsize>| -> soloist::http::Wake {
+            let counter = counter.clone();
+            Arc::new(move || {
+                counter.fetch_add(1, Ordering::SeqCst);
+            })
+        };
         let state = Arc::new(ApiState {
             store,
             tokens: tokens.clone(),
             show_payload,
             readiness: readiness.clone(),
-            wake: Arc::new(move || {
-                counted.fetch_add(1, Ordering::SeqCst);
-            }),
+            wake: counting(&wakes),
+            wake_firing: counting(&firing_wakes),
             sources: Arc::new(move |task| rows.clone().filter(|_| task == "rows")),
         });
         let (send, receive) = mpsc::channel();
@@ -123,12 +128,17 @@ impl Api {
             });
         });
         let (port, handle) = receive.recv().unwrap();
-        Self { port, tokens, readiness, state, wakes, handle, thread: Some(thread) }
+        Self { port, tokens, readiness, state, wakes, firing_wakes, handle, thread: Some(thread) }
     }
 
     /// How often a write has told the node to look.
     pub fn wakes(&self) -> usize {
         self.wakes.load(Ordering::SeqCst)
+    }
+
+    /// How often a write has told the node to look for due schedules.
+    pub fn firing_wakes(&self) -> usize {
+        self.firing_wakes.load(Ordering::SeqCst)
     }
 
     /// A request with these headers alone.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use actix::prelude::*;
 
 use super::{DutyActor, Look};
-use crate::store::{firings, prune};
+use crate::store::{firings, prune, requests};
 
 impl DutyActor {
     pub(super) fn prune(&mut self, _: &mut Context<Self>) -> Look {
@@ -17,6 +17,7 @@ impl DutyActor {
                 full |= prune::entries(connection, task, keep)?;
             }
             prune::traces(connection)?;
+            full |= requests::prune(connection)?;
             full |= firings::prune(connection, keep_firings)?;
             Ok(full)
         });

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{payload, task};
 use crate::config::duration;
 use crate::config::nearest::{enumerate, nearest};
-use crate::config::schedule::{Misfire, Overlap, Schedule, Trigger};
+use crate::config::schedule::{Schedule, Trigger, rules};
 use crate::config::walk::{Item, Section};
 use crate::trigger::{Cron, SHORTEST, Zone};
 
@@ -48,18 +48,14 @@ fn read(item: &Item, tasks: &[String]) -> Option<Schedule> {
     schedule.payload = get("payload").and_then(|item| payload::json(&item));
     schedule.start = get("start").and_then(|item| item.instant());
     schedule.end = get("end").and_then(|item| item.instant());
-    if let (Some(start), Some(end), Some(item)) = (schedule.start, schedule.end, get("end"))
-        && end <= start
-    {
-        item.wrong("is not after “start”", "the schedule would never fire: give a later end, or take it out");
+    if let (Err(wrong), Some(item)) = (rules::bounds(schedule.start, schedule.end), get("end")) {
+        item.wrong(wrong.reason, wrong.help);
     }
     let span = |key: &str| get(key).and_then(|item| item.duration(Duration::ZERO, duration::LONGEST));
     schedule.jitter = span("jitter").unwrap_or_default();
     schedule.misfire_grace = span("misfire_grace");
-    let misfires = [("once", Misfire::Once), ("skip", Misfire::Skip), ("all", Misfire::All)];
-    schedule.misfire = get("misfire").and_then(|item| item.choice(&misfires)).unwrap_or_default();
-    let overlaps = [("skip", Overlap::Skip), ("queue", Overlap::Queue), ("allow", Overlap::Allow)];
-    schedule.overlap = get("overlap").and_then(|item| item.choice(&overlaps)).unwrap_or_default();
+    schedule.misfire = get("misfire").and_then(|item| item.choice(&rules::MISFIRES)).unwrap_or_default();
+    schedule.overlap = get("overlap").and_then(|item| item.choice(&rules::OVERLAPS)).unwrap_or_default();
     known.then_some(schedule)
 }
 
@@ -83,28 +79,20 @@ fn read_task(section: &Section, tasks: &[String]) -> Option<String> {
 }
 
 fn read_trigger(section: &Section) -> Option<Trigger> {
-    const HELP: &str = "exactly one of every = \"4h\", cron = \"0 3 * * *\", at = \"2027-01-01T00:00:00Z\"";
-    let mut given = ["every", "cron", "at"].into_iter().filter_map(|key| section.get(key));
+    let mut given = rules::TRIGGERS.into_iter().filter_map(|key| section.get(key));
     let Some(item) = given.next() else {
-        section.lacks("nothing says when it fires", HELP);
+        section.lacks(rules::NO_TRIGGER, rules::ONE_TRIGGER);
         return None;
     };
     if let Some(second) = given.next() {
-        second.wrong_key(format!("the schedule has two triggers, “{}” and “{}”", item.key, second.key), HELP);
+        second.wrong_key(rules::two_triggers(&item.key, &second.key), rules::ONE_TRIGGER);
         return None;
     }
     match item.key.as_str() {
-        "every" => item.duration(SHORTEST, until_the_end_of_time()).map(Trigger::Every),
+        "every" => item.duration(SHORTEST, rules::longest_interval()).map(Trigger::Every),
         "cron" => cron(&item).map(Trigger::Cron),
         _ => item.instant().map(Trigger::At),
     }
-}
-
-/// An interval longer than this has its first due time past the year 9999.
-fn until_the_end_of_time() -> Duration {
-    let left = jiff::Timestamp::MAX.duration_since(jiff::Timestamp::now());
-    let days = u64::try_from(left.as_secs()).unwrap_or_default() / 86_400;
-    Duration::from_secs(days * 86_400)
 }
 
 fn cron(item: &Item) -> Option<Cron> {

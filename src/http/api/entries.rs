@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::http::answer::{self, Answer};
 use crate::http::body::Body;
 use crate::http::cursor;
+use crate::http::idempotency::Idempotency;
 use crate::http::path::EntryId;
 use crate::http::problem::Problem;
 use crate::http::query::{self, Query};
@@ -27,19 +28,22 @@ struct Items {
 }
 
 /// `POST /entries`: one or an array, all or nothing.
-pub(super) async fn create(state: Data<ApiState>, caller: Caller, body: Body) -> Answer {
+pub(super) async fn create(state: Data<ApiState>, caller: Caller, idempotency: Idempotency, body: Body) -> Answer {
     let many = body.is_array();
     let new = new_entry::read(&body)?;
-    let mut accepted = state.write(move |connection| new_entry::accept(connection, &new)).await?;
     let visible = state.shows_payload(&caller);
-    accepted.iter_mut().for_each(|entry| veil(entry, visible));
-    match accepted.pop() {
-        Some(entry) if !many => answer::json(StatusCode::CREATED, &entry),
-        last => {
-            accepted.extend(last);
-            answer::json(StatusCode::CREATED, &Items { items: accepted })
+    let create = move |connection: &mut Connection| {
+        let mut accepted = new_entry::accept(connection, &new)?;
+        accepted.iter_mut().for_each(|entry| veil(entry, visible));
+        match accepted.pop() {
+            Some(entry) if !many => answer::text(&entry),
+            last => {
+                accepted.extend(last);
+                answer::text(&Items { items: accepted })
+            }
         }
-    }
+    };
+    state.once(idempotency, &body, StatusCode::CREATED, create).await
 }
 
 /// `GET /entries`

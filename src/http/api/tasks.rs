@@ -1,14 +1,17 @@
 //! Tasks: look, trigger, pause, resume.
 
+use std::slice;
+
 use actix_web::HttpRequest;
 use actix_web::http::StatusCode;
 use actix_web::web::Data;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::http::answer::{self, Answer};
 use crate::http::body::Body;
 use crate::http::cursor;
 use crate::http::fields::invalid;
+use crate::http::idempotency::Idempotency;
 use crate::http::path::TaskName;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
@@ -20,10 +23,7 @@ use crate::store::sweeps;
 use crate::store::tasks::declared::{self, Declared};
 use crate::store::tasks::{self, TaskShape};
 
-use super::new_entry;
-
-/// The longest reason for a pause, in characters.
-const LONGEST_REASON: usize = 1000;
+use super::{new_entry, reason};
 
 /// `GET /tasks`
 pub(super) async fn list(state: Data<ApiState>, request: HttpRequest) -> Answer {
@@ -44,40 +44,35 @@ pub(super) async fn show(state: Data<ApiState>, TaskName(task): TaskName, reques
 }
 
 /// `POST /tasks/{task}/trigger`: a sweep where the task has a source, else an entry.
-pub(super) async fn trigger(state: Data<ApiState>, TaskName(task): TaskName, body: Body) -> Answer {
+pub(super) async fn trigger(
+    state: Data<ApiState>,
+    TaskName(task): TaskName,
+    idempotency: Idempotency,
+    body: Body,
+) -> Answer {
     let mut fields = body.object_or_nothing()?;
     let given = ["payload", "key", "run_at", "priority"].into_iter().find(|name| fields.raw(name).is_some());
     let entry = new_entry::work(fields, task.clone())?;
-    let done = state.write(move |connection| {
+    let trigger = move |connection: &mut Connection| {
         let declared = declared::living(connection)?;
         let Some(known) = declared.tasks.get(&task) else { return Err(no_task(&declared, &task)) };
         if !known.source {
-            let accepted = new_entry::accept(connection, &[entry])?;
-            return Ok(json!({ "entries": accepted.iter().map(|entry| entry.id).collect::<Vec<_>>() }));
+            let accepted = new_entry::accept(connection, slice::from_ref(&entry))?;
+            let ids: Vec<_> = accepted.iter().map(|entry| entry.id).collect();
+            return answer::text(&json!({ "entries": ids }));
         }
-        match given {
-            Some(name) => Err(invalid(name, format!("is not taken here: {task:?} has a source, whose rows are swept"))),
-            None => sweep(connection, &task),
+        if let Some(name) = given {
+            return Err(invalid(name, format!("is not taken here: {task:?} has a source, whose rows are swept")));
         }
-    });
-    answer::json(StatusCode::ACCEPTED, &done.await?)
-}
-
-fn sweep(connection: &mut Connection, task: &str) -> Result<Value, Problem> {
-    let id = connection.transaction(|connection| sweeps::request(connection, task))?;
-    let open = sweeps::open(connection, Some(task))?;
-    let collected = open.iter().find(|sweep| sweep.id == id).map_or(0, |sweep| sweep.collected);
-    Ok(json!({ "sweep": id, "collected": collected }))
+        let id = connection.transaction(|connection| sweeps::request(connection, &task))?;
+        answer::text(&json!({ "sweep": id, "collected": sweeps::collected(connection, id)? }))
+    };
+    state.once(idempotency, &body, StatusCode::ACCEPTED, trigger).await
 }
 
 /// `POST /tasks/{task}/pause`
 pub(super) async fn pause(state: Data<ApiState>, caller: Caller, TaskName(task): TaskName, body: Body) -> Answer {
-    let mut fields = body.object_or_nothing()?;
-    let reason = fields.text("reason")?;
-    if reason.as_ref().is_some_and(|reason| reason.contains('\0') || reason.chars().count() > LONGEST_REASON) {
-        return Err(invalid("reason", format!("must have at most {LONGEST_REASON} characters, none of them NUL")));
-    }
-    fields.finish()?;
+    let reason = reason::of_body(&body)?;
     let paused = state.write(move |connection| {
         get(connection, &task)?;
         tasks::pause(connection, &task, &caller.name, reason.as_deref())?;

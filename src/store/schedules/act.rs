@@ -2,7 +2,7 @@
 //! it locked first; a firing pass leaves out a row that is locked.
 
 use super::read::{self, Origin, Row, SELECT, ScheduleShape, missing, shape};
-use super::write::{self, Written};
+use super::write::{self, Taken, Written};
 use crate::config::schedule::Schedule;
 use crate::error::{Error, Result};
 use crate::store::connection::Connection;
@@ -14,28 +14,31 @@ use crate::store::tasks::declared;
 /// Makes a schedule; a conflict if there is one of this name.
 pub fn create(connection: &mut Connection, schedule: Schedule, origin: Origin) -> Result<ScheduleShape> {
     let name = schedule.name.clone();
+    let taken = |made: &str| Error::conflict(format!("there is a schedule {name:?} already; {made}"));
     connection.transaction(|connection| {
         if let Some(row) = locked(connection, &name)? {
-            let made = match row.origin() {
-                Origin::Config => "; nodes declare it",
-                Origin::Api | Origin::Cli => "; change it, or remove it first",
-            };
-            return Err(Error::conflict(format!("there is a schedule {name:?} already{made}")));
+            return Err(taken(match row.origin() {
+                Origin::Config => "nodes declare it",
+                Origin::Api | Origin::Cli => "change it, or remove it first",
+            }));
         }
-        put(connection, schedule, origin, None)
+        put(connection, schedule, origin, None).map_err(|error| match error.is_conflict() {
+            true => taken("it was made in the same moment"),
+            false => error,
+        })
     })
 }
 
 /// Puts another definition in the place of that of a schedule of this name; a conflict if nodes declare it.
-pub fn change(
+pub fn change<E: From<Error>>(
     connection: &mut Connection,
     name: &str,
-    change: impl FnOnce(Schedule) -> Result<Schedule>,
-) -> Result<ScheduleShape> {
-    connection.transaction(|connection| {
+    change: impl FnOnce(Schedule) -> Result<Schedule, E>,
+) -> Result<ScheduleShape, E> {
+    connection.atomically(|connection| {
         let row = free(connection, name)?;
         let schedule = change(shape(row.clone())?.definition.schedule(name)?)?;
-        put(connection, schedule, row.origin(), Some(&row))
+        Ok(put(connection, schedule, row.origin(), Some(&row))?)
     })
 }
 
@@ -53,6 +56,7 @@ pub fn pause(connection: &mut Connection, name: &str, by: &str, reason: Option<&
         "UPDATE soloist_schedules SET paused_by = ?, paused_reason = ?, paused_since = {now} \
          WHERE name = ? AND paused_since IS NULL",
     );
+    let by: String = by.chars().take(100).collect();
     connection.execute(Statement::new(sql).bind(by).bind(reason.map(str::to_owned)).bind(name))?;
     read::get(connection, name)
 }
@@ -105,6 +109,7 @@ fn put(connection: &mut Connection, schedule: Schedule, origin: Origin, before: 
     let now = nodes::clock(connection)?;
     let name = schedule.name.clone();
     let written = Written::new(schedule, origin, sweeps, now, before);
-    write::write(connection, &[written], now)?;
+    let taken = if before.is_some() { Taken::Replace } else { Taken::Refuse };
+    write::write(connection, &[written], now, taken)?;
     read::get(connection, &name)
 }

@@ -8,7 +8,7 @@ use diesel::sql_types::{BigInt, Text};
 use serde::{Deserialize, Serialize};
 
 use super::read::{Origin, Row, SELECT};
-use super::write::{self, Written};
+use super::write::{self, Taken, Written};
 use crate::config::schedule::{Definition, Schedule};
 use crate::error::Result;
 use crate::model::time::Micros;
@@ -130,7 +130,7 @@ fn apply(connection: &mut Connection) -> Result<()> {
             Err(error) => tracing::error!(schedule = name, %error, "the declaration cannot be read"),
         }
     }
-    write::write(connection, &written, now)?;
+    write::write(connection, &written, now, Taken::Replace)?;
     let stopped: Vec<_> = present
         .into_values()
         .filter(|row| row.origin() == Origin::Config && row.declared == 1)

@@ -11,6 +11,7 @@ use crate::model::time::Micros;
 use crate::store::connection::Connection;
 use crate::store::statement::Statement;
 use crate::store::tasks::Paused as TaskPaused;
+use crate::trigger::Timer;
 
 /// Who paused a schedule.
 pub type Paused = TaskPaused;
@@ -141,6 +142,13 @@ pub fn get(connection: &mut Connection, name: &str) -> Result<ScheduleShape> {
         Some(row) => shape(row),
         None => Err(missing(connection, name)?),
     }
+}
+
+/// When a schedule is due, with the phase that is kept in the database.
+pub fn timer(connection: &mut Connection, name: &str) -> Result<Timer> {
+    let row: Option<Row> = connection.first(Statement::new(format!("{SELECT} WHERE name = ?")).bind(name))?;
+    let Some(row) = row else { return Err(missing(connection, name)?) };
+    Ok(Definition::from_json(&row.definition)?.schedule(name)?.timer(row.anchor))
 }
 
 /// The schedules that fire next, soonest first.

@@ -44,8 +44,17 @@ impl Written {
     }
 }
 
+/// What becomes of a schedule whose name is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// It takes the place of the other.
+    Replace,
+    /// A conflict; then none is written.
+    Refuse,
+}
+
 /// Writes schedules; pauses and what was fired stay as they are.
-pub(super) fn write(connection: &mut Connection, written: &[Written], now: Micros) -> Result<()> {
+pub(super) fn write(connection: &mut Connection, written: &[Written], now: Micros, taken: Taken) -> Result<()> {
     const COLUMNS: Columns<'_> = &[
         ("name", Text),
         ("task", Text),
@@ -67,7 +76,7 @@ pub(super) fn write(connection: &mut Connection, written: &[Written], now: Micro
         names.join(", "),
         names.iter().map(|name| format!("o.{name}")).collect::<Vec<_>>().join(", "),
         dialect.rows_of_json("o", COLUMNS),
-        dialect.or_update("name", &names[1..]),
+        if taken == Taken::Replace { dialect.or_update("name", &names[1..]) } else { String::new() },
     );
     for chunk in written.chunks(CHUNK) {
         let rows = chunk.iter().map(|written| {

@@ -1,0 +1,152 @@
+//! `soloist schedules`: what fires when, and what people do to it.
+
+mod add;
+mod show;
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::ask::{Asked, who};
+use super::time_text::shown;
+use super::{output, table};
+use crate::error::Result;
+use crate::store::schedules::{self, Origin, ScheduleShape};
+use crate::store::{Lent, sweeps};
+use crate::trigger::words;
+
+/// Schedules that are read at once.
+const PAGE: usize = 500;
+
+/// `soloist schedules`
+#[derive(Debug, Subcommand)]
+pub(super) enum Schedules {
+    /// All schedules: when each fires next and last
+    List,
+    /// One schedule: its next times, its last firings, and why a time did not fire
+    Show(show::Show),
+    /// Make one; it stays until it is removed
+    Add(Box<add::Add>),
+    /// Remove one that no node declares; what it has made goes on
+    Remove(Named),
+    /// Fire it no more, on all nodes, until it is resumed
+    Pause(Pause),
+    /// Let it fire again, from its next due time on
+    Resume(Named),
+    /// Fire it now, beside its due times
+    Fire(Named),
+}
+
+/// A schedule's name.
+#[derive(Debug, Args)]
+pub(super) struct Named {
+    name: String,
+}
+
+/// `soloist schedules pause`
+#[derive(Debug, Args)]
+pub(super) struct Pause {
+    name: String,
+    /// Why; shown until it is resumed
+    #[arg(long)]
+    reason: Option<String>,
+}
+
+impl Schedules {
+    pub(super) fn run(self, asked: &Asked) -> Result<ExitCode> {
+        match self {
+            Self::List => list(asked, &mut asked.connect()?)?,
+            Self::Show(show) => show.run(asked)?,
+            Self::Add(add) => add.run(asked)?,
+            Self::Remove(Named { name }) => {
+                schedules::remove(&mut *asked.connect()?, &name)?;
+                let words = format!("{name} is removed; what it has made goes on.");
+                said(asked, &words, &json!({ "name": name, "removed": true }))?;
+            }
+            Self::Pause(Pause { name, reason }) => {
+                let schedule = schedules::pause(&mut *asked.connect()?, &name, &who(), reason.as_deref())?;
+                said(asked, &format!("{name} is paused on all nodes; what it has made goes on."), &schedule)?;
+            }
+            Self::Resume(Named { name }) => {
+                let schedule = schedules::resume(&mut *asked.connect()?, &name)?;
+                let next = schedule.next_fire_at.map(|at| format!(", next at {}", shown(at))).unwrap_or_default();
+                said(asked, &format!("{name} fires again{next}."), &schedule)?;
+            }
+            Self::Fire(Named { name }) => fire(asked, &mut asked.connect()?, &name)?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn said(asked: &Asked, words: &str, json: &impl serde::Serialize) -> Result<()> {
+    if asked.json { output::json(json) } else { output::line(words) }
+}
+
+fn fire(asked: &Asked, connection: &mut Lent, name: &str) -> Result<()> {
+    let made = schedules::fire(connection, name, &who())?;
+    match made.sweep_id {
+        Some(sweep) if asked.json => {
+            output::json(&json!({ "sweep": sweep, "collected": sweeps::collected(connection, sweep)? }))
+        }
+        Some(sweep) => output::line(format!("sweep {sweep} is asked for.")),
+        None if asked.json => output::json(&json!({ "entries": made.entry_id.iter().collect::<Vec<_>>() })),
+        None => made.entry_id.iter().try_for_each(output::line),
+    }
+}
+
+fn list(asked: &Asked, connection: &mut Lent) -> Result<()> {
+    let mut all: Vec<ScheduleShape> = Vec::new();
+    loop {
+        let after = all.last().map(|schedule| schedule.name.clone());
+        let mut page = schedules::list(connection, after.as_deref(), PAGE)?;
+        let is_last = page.len() < PAGE;
+        all.append(&mut page);
+        if is_last {
+            break;
+        }
+    }
+    if asked.json {
+        return output::json(&json!({ "items": all, "next_cursor": null }));
+    }
+    let rows = all.iter().map(|schedule| {
+        vec![
+            schedule.name.clone(),
+            when(schedule),
+            schedule.definition.task.clone(),
+            schedule.next_fire_at.map(shown).unwrap_or_default(),
+            schedule.last_fired_at.map(shown).unwrap_or_default(),
+            state(schedule),
+        ]
+    });
+    table::print(&["NAME", "WHEN", "TASK", "NEXT", "LAST", "STATE"], rows.collect(), "There is no schedule.")
+}
+
+/// When it fires, in words; as it was typed if this version cannot read it.
+fn when(schedule: &ScheduleShape) -> String {
+    let definition = &schedule.definition;
+    let typed = || [&definition.cron, &definition.every].into_iter().flatten().next().cloned().unwrap_or_default();
+    match definition.clone().schedule(&schedule.name) {
+        Ok(read) => words::timer(&read.timer(0)),
+        Err(_) => typed(),
+    }
+}
+
+/// How a schedule stands, in a word or two.
+fn state(schedule: &ScheduleShape) -> String {
+    match schedule {
+        ScheduleShape { declared: false, .. } => "stopped: nobody declares it".to_owned(),
+        ScheduleShape { paused: Some(paused), .. } => format!("paused by {}", table::cut(&paused.by, 40)),
+        ScheduleShape { next_fire_at: None, .. } => "nothing is to come".to_owned(),
+        _ => "fires".to_owned(),
+    }
+}
+
+/// Where it was made, in words.
+fn origin(schedule: &ScheduleShape) -> &'static str {
+    match schedule.origin {
+        Origin::Config => "declared by nodes",
+        Origin::Api => "made over the API",
+        Origin::Cli => "made by a command",
+    }
+}
