@@ -89,6 +89,9 @@ pub fn once<E: From<Error>>(
     request: &Request,
     work: impl Fn(&mut Connection) -> Result<Kept, E>,
 ) -> Result<Once, E> {
+    if crate::testing::broken("repeat_requests") {
+        return work(connection).map(Once::Done);
+    }
     for _ in 0..TRIES {
         if let Some(row) = find(connection, request)? {
             let same = row.body_digest == request.body;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use house::{Backend, Node, TestDatabase, on_every_backend, until_some};
 use serde_json::{Value, json};
 use soloist::config::ShowPayload;
+use soloist::store::{nodes, schedules};
 
 use super::server::{ADMIN, Api, READ, TRIGGER, problem};
 
@@ -16,6 +17,7 @@ on_every_backend!(
     one_of_eight_makes_the_schedule,
     firings_are_listed_newest_first,
     a_new_schedule_fires_in_time,
+    what_is_fired_follows_the_task,
 );
 
 #[track_caller]
@@ -273,6 +275,26 @@ fn a_new_schedule_fires_in_time(database: &TestDatabase) {
     });
     assert_eq!((&first["outcome"], &first["scheduled_for"]), (&json!("fired"), &made.json()["next_fire_at"]));
     assert!(first["late_ms"].as_f64().unwrap() < 4000.0, "{first}");
+}
+
+/// A task that gets a source while nodes are changed is swept from then on.
+fn what_is_fired_follows_the_task(database: &TestDatabase) {
+    let api = Api::start(database);
+    make(&api, r#"{"name": "s", "task": "t", "every": "1h"}"#);
+    let mut connection = api.state.store.work().unwrap();
+    let seen = schedules::reconcile(&mut connection, None).unwrap();
+    let fire = || api.admin("POST", "/schedules/s/fire", "").json();
+    assert!(fire()["entries"].is_array());
+    let node = database.number("SELECT max(id) FROM soloist_nodes");
+    let task = nodes::Declaration {
+        kind: nodes::DeclarationKind::Task,
+        name: "t".to_owned(),
+        body: r#"{"handler": "http", "source": true}"#.to_owned(),
+    };
+    nodes::declare(&mut connection, node, &[task], None).unwrap();
+    schedules::reconcile(&mut connection, Some(&seen)).unwrap();
+    assert!(fire()["sweep"].is_number());
+    assert_eq!(api.get("/schedules/s")["origin"], "api");
 }
 
 #[test]

@@ -15,6 +15,7 @@ use crate::model::time::Micros;
 use crate::store::connection::Connection;
 use crate::store::nodes;
 use crate::store::statement::Statement;
+use crate::store::tasks;
 
 /// What a node says of a schedule.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -131,6 +132,7 @@ fn apply(connection: &mut Connection) -> Result<()> {
         }
     }
     write::write(connection, &written, now, Taken::Replace)?;
+    follow_tasks(connection, present.values().filter(|row| row.origin() != Origin::Config))?;
     let stopped: Vec<_> = present
         .into_values()
         .filter(|row| row.origin() == Origin::Config && row.declared == 1)
@@ -141,6 +143,20 @@ fn apply(connection: &mut Connection) -> Result<()> {
         let sql = format!("UPDATE soloist_schedules SET declared = 0, look_at = NULL WHERE {among}");
         connection.execute(Statement::new(sql).bind(dialect.texts(&stopped)))?;
         tracing::info!(schedules = stopped.join(", "), "no living node declares these any more: they stop");
+    }
+    Ok(())
+}
+
+/// What people made fires as its task is declared now: a task may have got a source since, or lost it.
+fn follow_tasks<'a>(connection: &mut Connection, made: impl Iterator<Item = &'a Row>) -> Result<()> {
+    let living = tasks::declared::living(connection)?;
+    for row in made {
+        let Ok(definition) = Definition::from_json(&row.definition) else { continue };
+        let Some(task) = living.tasks.get(&definition.task) else { continue };
+        if task.source != (row.sweeps == 1) {
+            let update = Statement::new("UPDATE soloist_schedules SET sweeps = ? WHERE name = ?");
+            connection.execute(update.bind(i32::from(task.source)).bind(row.name.as_str()))?;
+        }
     }
     Ok(())
 }
