@@ -7,6 +7,7 @@ mod decide;
 mod jitter;
 #[cfg(test)]
 mod tests;
+mod walk;
 
 pub use decide::{Decision, Item, Situation, Work, decide, missed_before};
 pub use jitter::offset;

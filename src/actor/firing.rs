@@ -21,8 +21,8 @@ const OVERDUE: Duration = Duration::from_secs(1);
 /// How often it is looked whether nodes declare something else.
 const RECONCILE: Duration = Duration::from_secs(1);
 
-/// How soon a pass is repeated that found schedules due but locked.
-const CONTENDED: Duration = Duration::from_millis(20);
+/// The longest that a leader sleeps: another node may have made or changed a schedule that is due before long.
+const WATCH: Duration = Duration::from_millis(250);
 
 /// How soon a pass that failed is repeated; twice as long after each further one, up to a second.
 const FIRST_AGAIN: Duration = Duration::from_millis(50);
@@ -46,6 +46,9 @@ pub struct Wiring {
 pub struct FiringActor {
     wiring: Wiring,
     node_id: Option<i64>,
+    /// True once this incarnation has declared its schedules. Before it would fire those that nobody declares any more,
+    /// and take its own for such.
+    declared: bool,
     leads_until: Option<Instant>,
     seen: Option<Seen>,
     reconciled: Option<Instant>,
@@ -64,6 +67,7 @@ impl FiringActor {
         Self {
             wiring,
             node_id: None,
+            declared: false,
             leads_until: None,
             seen: None,
             reconciled: None,
@@ -75,8 +79,12 @@ impl FiringActor {
         }
     }
 
+    fn leads(&self) -> bool {
+        self.leads_until.is_some_and(|until| Instant::now() < until)
+    }
+
     fn look(&mut self, ctx: &mut Context<Self>) {
-        if self.node_id.is_none() || self.stopping.is_some() {
+        if !self.declared || self.stopping.is_some() {
             return;
         }
         if self.passing {
@@ -85,8 +93,7 @@ impl FiringActor {
         }
         self.passing = true;
         self.woken = false;
-        let leads = self.leads_until.is_some_and(|until| Instant::now() < until);
-        let overdue = if leads { Duration::ZERO } else { OVERDUE + OVERDUE.mul_f64(fastrand::f64() / 2.0) };
+        let overdue = if self.leads() { Duration::ZERO } else { OVERDUE + OVERDUE.mul_f64(fastrand::f64() / 2.0) };
         let pass = Pass { node: self.wiring.node.clone(), lease: self.wiring.lease, overdue };
         let reconcile = self.reconciled.is_none_or(|last| last.elapsed() >= RECONCILE);
         let began = Instant::now();
@@ -94,7 +101,8 @@ impl FiringActor {
             self.wiring.database.send(PlanFirings { pass, seen: self.seen.clone(), reconcile }).into_actor(self);
         ctx.spawn(answer.map(move |answer, act, ctx| {
             act.passing = false;
-            if reconcile && matches!(answer, Ok(Ok(_))) {
+            // What woke it meanwhile may have been declared after it was looked at.
+            if reconcile && !act.woken && matches!(answer, Ok(Ok(_))) {
                 act.reconciled = Some(began);
             }
             let result = answer.unwrap_or_else(|error| Err(Error::internal(format!("a DB actor is gone: {error}"))));
@@ -107,7 +115,8 @@ impl FiringActor {
             // Nobody waits any more: nothing to do.
             let _ = reply.send(());
         }
-        let poll = self.wiring.poll.mul_f64(0.8 + 0.4 * fastrand::f64());
+        let longest = if self.leads() { self.wiring.poll.min(WATCH) } else { self.wiring.poll };
+        let poll = longest.mul_f64(0.8 + 0.4 * fastrand::f64());
         let wait = match result {
             Ok(planned) => {
                 self.failures = 0;
@@ -115,11 +124,7 @@ impl FiringActor {
                 if planned.passed.fired > 0 {
                     self.wiring.scheduler.do_send(Wake);
                 }
-                match planned.passed.next_in {
-                    // Due, and locked by another.
-                    Some(Duration::ZERO) if planned.passed.fired == 0 => CONTENDED,
-                    next => next.map_or(poll, |next| next.min(poll)),
-                }
+                planned.passed.next_in.map_or(poll, |next| next.min(poll))
             }
             Err(error) => {
                 tracing::warn!(%error, "firing failed; it is tried again");
@@ -148,9 +153,8 @@ impl Actor for FiringActor {
 impl Handler<Incarnation> for FiringActor {
     type Result = ();
 
-    fn handle(&mut self, message: Incarnation, ctx: &mut Self::Context) {
+    fn handle(&mut self, message: Incarnation, _: &mut Self::Context) {
         self.node_id = Some(message.claimant.node_id);
-        self.look(ctx);
     }
 }
 
@@ -159,6 +163,7 @@ impl Handler<LeaseLost> for FiringActor {
 
     fn handle(&mut self, _: LeaseLost, _: &mut Self::Context) {
         self.node_id = None;
+        self.declared = false;
         self.leads_until = None;
         // What is in force may change until it is back.
         self.seen = None;
@@ -170,9 +175,9 @@ impl Handler<Leads> for FiringActor {
     type Result = ();
 
     fn handle(&mut self, message: Leads, ctx: &mut Self::Context) {
-        let new = message.until.is_some() && self.leads_until.is_none();
+        let led = self.leads();
         self.leads_until = message.until;
-        if new {
+        if self.leads() && !led {
             self.look(ctx);
         }
     }
@@ -181,7 +186,9 @@ impl Handler<Leads> for FiringActor {
 impl Handler<Wake> for FiringActor {
     type Result = ();
 
+    /// What is declared or in force has changed; first of all, that this node has declared what it does.
     fn handle(&mut self, _: Wake, ctx: &mut Self::Context) {
+        self.declared = self.node_id.is_some();
         self.reconciled = None;
         self.look(ctx);
     }

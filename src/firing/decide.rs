@@ -3,18 +3,21 @@
 use std::time::Duration;
 
 use super::Outcome;
+use super::walk::{MOST, walk};
 use crate::config::schedule::{Misfire, Overlap, Schedule};
-use crate::model::time::{Micros, micros};
-use crate::trigger::{Kind, Timer, interval};
+use crate::model::time::{Micros, SECOND, micros};
+use crate::trigger::Timer;
 
 /// Due times that `misfire = "all"` makes up, at most.
 const MADE_UP: usize = 1000;
 
-/// Due times that one decision looks at, at most: the next goes on where it ends.
-const MOST: usize = 20_000;
-
 /// Due times that one decision fires besides those made up: a schedule far behind must not hold up the others.
 const AT_ONCE: usize = 200;
+
+/// How long a due time that was found late waits for the work of the one before it, where they would not have met had
+/// anybody fired in time: the one before was fired only after this one was due, or its node is gone as all others were
+/// and its work is yet to be rescued.
+const PATIENCE: Micros = 2 * SECOND;
 
 /// How the work of the previous firing stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +45,8 @@ pub struct Situation<'a> {
     pub paused: bool,
     /// The work of the previous firing.
     pub work: Work,
+    /// When that was decided.
+    pub fired_at: Option<Micros>,
     /// The database's clock.
     pub now: Micros,
     /// A due time earlier than this is missed, not late.
@@ -81,29 +86,44 @@ pub struct Decision {
     pub queued_for: Option<Micros>,
     /// True if the retry that the work waits for is to begin now.
     pub bring_forward: bool,
+    /// True if the next due time is past and waits a moment for the work before it.
+    pub waits: bool,
+}
+
+/// The firing before a due time.
+struct Before {
+    work: Work,
+    fired_at: Option<Micros>,
+}
+
+impl Before {
+    /// Another was fired.
+    fn fire(&mut self, now: Micros) {
+        *self = Self { work: Work::Going, fired_at: Some(now) };
+    }
 }
 
 /// Decides; nothing is left undecided up to now but a queued due time, or what one decision does not reach.
 pub fn decide(situation: &Situation<'_>) -> Decision {
     let mut decision = Decision { next: situation.next, queued_for: situation.queued_for, ..Decision::default() };
-    let mut work = situation.work;
+    let mut before = Before { work: situation.work, fired_at: situation.fired_at };
     if let Some(queued) = decision.queued_for
         && !situation.paused
-        && (work == Work::Over || situation.schedule.overlap != Overlap::Queue)
+        && (before.work == Work::Over || situation.schedule.overlap != Overlap::Queue)
     {
         decision.items.push(Item::Fire(queued));
         decision.queued_for = None;
-        work = Work::Going;
+        before.fire(situation.now);
     }
     if !situation.paused {
-        missed(situation, &mut decision, &mut work);
+        missed(situation, &mut decision, &mut before);
     }
-    in_time(situation, &mut decision, &mut work);
+    in_time(situation, &mut decision, &mut before);
     decision
 }
 
 /// Due times that are missed, by `misfire`.
-fn missed(situation: &Situation<'_>, decision: &mut Decision, work: &mut Work) {
+fn missed(situation: &Situation<'_>, decision: &mut Decision, before: &mut Before) {
     let schedule = situation.schedule;
     let last = (situation.missed_before - 1).min(situation.now);
     let oldest = schedule.misfire_grace.map_or(Micros::MIN, |grace| situation.now.saturating_sub(micros(grace)));
@@ -128,16 +148,20 @@ fn missed(situation: &Situation<'_>, decision: &mut Decision, work: &mut Work) {
             decision.leave(Outcome::Missed, too_old, due, due, 1);
         } else if schedule.misfire == Misfire::All {
             decision.fire(due);
-            *work = Work::Going;
+            before.fire(situation.now);
+        } else if is_to_wait(situation, decision, before, due) {
+            decision.waits = true;
+            decision.next = Some(due);
+            return;
         } else {
-            one(situation, decision, work, due);
+            one(situation, decision, before, due);
         }
     }
     decision.next = next;
 }
 
 /// Due times that are late at most, by `overlap`.
-fn in_time(situation: &Situation<'_>, decision: &mut Decision, work: &mut Work) {
+fn in_time(situation: &Situation<'_>, decision: &mut Decision, before: &mut Before) {
     // What is missed and was not reached comes first, the next time.
     let from = if situation.paused { Micros::MIN } else { situation.missed_before };
     let (mut looked, mut fired) = (0, 0);
@@ -148,25 +172,45 @@ fn in_time(situation: &Situation<'_>, decision: &mut Decision, work: &mut Work) 
         looked += 1;
         if situation.paused {
             decision.leave(Outcome::Skipped, "the schedule is paused", due, due, 1);
+        } else if is_to_wait(situation, decision, before, due) {
+            decision.waits = true;
+            return;
         } else {
-            fired += usize::from(one(situation, decision, work, due));
+            fired += usize::from(one(situation, decision, before, due));
         }
         decision.next = situation.timer.next(due);
     }
 }
 
+/// True if a due time is neither fired nor skipped yet, see [`PATIENCE`].
+fn is_to_wait(situation: &Situation<'_>, decision: &Decision, before: &Before, due: Micros) -> bool {
+    let in_the_way = match situation.schedule.overlap {
+        Overlap::Skip => before.work == Work::Going,
+        Overlap::Queue => decision.queued_for.is_some(),
+        Overlap::Allow => false,
+    };
+    let since = if due < situation.missed_before {
+        situation.missed_before
+    } else if before.fired_at.is_some_and(|at| at >= due) {
+        due
+    } else {
+        return false;
+    };
+    in_the_way && situation.now - since < PATIENCE
+}
+
 /// One due time by `overlap`; true if it fires.
-fn one(situation: &Situation<'_>, decision: &mut Decision, work: &mut Work, due: Micros) -> bool {
+fn one(situation: &Situation<'_>, decision: &mut Decision, before: &mut Before, due: Micros) -> bool {
     let overlap = situation.schedule.overlap;
-    if overlap == Overlap::Allow || (*work == Work::Over && decision.queued_for.is_none()) {
+    if overlap == Overlap::Allow || (before.work == Work::Over && decision.queued_for.is_none()) {
         decision.fire(due);
-        *work = Work::Going;
+        before.fire(situation.now);
         return true;
     }
-    match (overlap, *work) {
+    match (overlap, before.work) {
         (Overlap::Skip, Work::WaitsForRetry) => {
             decision.bring_forward = true;
-            *work = Work::Going;
+            before.work = Work::Going;
             decision.leave(Outcome::Skipped, "the retry of the one before was brought forward", due, due, 1);
         }
         (Overlap::Queue, _) if decision.queued_for.is_none() => {
@@ -197,56 +241,6 @@ impl Decision {
         }
         self.items.push(Item::Leave { outcome, reason, from: first, until: last, count: more });
     }
-}
-
-/// A run of due times: the first, the last, how many.
-type Run = (Micros, Micros, u64);
-
-/// The due times from `next` to `last`: a run of those that are passed over, the newest `wanted` of them, and the due
-/// time after. Nothing if there is none. If one walk does not reach `last`, none of those is the newest yet.
-fn walk(
-    timer: &Timer,
-    next: Option<Micros>,
-    last: Micros,
-    wanted: usize,
-) -> Option<(Option<Run>, Vec<Micros>, Option<Micros>)> {
-    let first = next.filter(|due| *due <= last)?;
-    let mut passed: Option<Run> = None;
-    let mut due = Some(first);
-    if let Kind::Every { anchor, every } = timer.kind {
-        // By arithmetic: a fast interval may have been down for years.
-        let behind = micros(every.saturating_mul(u32::try_from(wanted).unwrap_or(u32::MAX)));
-        let end = timer.end.map_or(last, |end| end.min(last));
-        let until = last_point(anchor, every, end.saturating_sub(behind)).filter(|until| *until >= first);
-        if let Some(until) = until {
-            passed = Some((first, until, interval::count(anchor, every, first - 1, until)));
-            due = timer.next(until);
-        }
-    }
-    let mut newest = Vec::new();
-    while let Some(at) = due.filter(|at| *at <= last) {
-        if newest.len() == MOST + wanted {
-            due = newest.get(MOST).copied();
-            newest.truncate(MOST);
-            let run = (newest.first().copied()?, newest.last().copied()?, MOST as u64);
-            return Some((Some(run), Vec::new(), due));
-        }
-        newest.push(at);
-        due = timer.next(at);
-    }
-    let before = newest.len().saturating_sub(wanted);
-    let kept = newest.split_off(before);
-    if let (Some(from), Some(until)) = (newest.first(), newest.last()) {
-        let run = passed.get_or_insert((*from, *until, 0));
-        *run = (run.0, *until, run.2 + newest.len() as u64);
-    }
-    Some((passed, kept, due))
-}
-
-/// The newest point of a grid that is not later than `at`.
-fn last_point(anchor: Micros, every: Duration, at: Micros) -> Option<Micros> {
-    let points = interval::count(anchor, every, anchor.saturating_sub(1), at).checked_sub(1)?;
-    anchor.checked_add(micros(every).checked_mul(Micros::try_from(points).ok()?)?)
 }
 
 /// A due time earlier than this, found at `now`, is missed: more than the lease and 5 s late, or from before any living

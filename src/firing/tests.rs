@@ -14,13 +14,22 @@ struct Case {
     next: Micros,
     now: Micros,
     work: Work,
+    fired_at: Option<Micros>,
     queued_for: Option<Micros>,
     paused: bool,
 }
 
 fn case(next: i64, now: i64) -> Case {
     let schedule = Schedule::new("s", "t", Trigger::Every(Duration::from_secs(1)));
-    Case { schedule, next: next * SECOND, now: now * SECOND, work: Work::Over, queued_for: None, paused: false }
+    Case {
+        schedule,
+        next: next * SECOND,
+        now: now * SECOND,
+        work: Work::Over,
+        fired_at: None,
+        queued_for: None,
+        paused: false,
+    }
 }
 
 impl Case {
@@ -32,6 +41,7 @@ impl Case {
             queued_for: self.queued_for,
             paused: self.paused,
             work: self.work,
+            fired_at: self.fired_at,
             now: self.now,
             missed_before: 100 * SECOND,
         })
@@ -75,10 +85,44 @@ fn nothing_is_due_before_its_time() {
 #[test]
 fn of_what_was_missed_the_newest_fires() {
     let decision = case(10, 100).decide();
-    // 99 is the newest that was missed; 100 is in time, and finds its work going on.
+    // 99 is the newest that was missed; 100 is in time, and waits for its work.
     assert_eq!(fired(&decision), [99]);
-    assert_eq!(left(&decision), [(Outcome::Missed, 10, 98, 89), (Outcome::Skipped, 100, 100, 1)]);
-    assert_eq!(decision.next, Some(101 * SECOND));
+    assert_eq!(left(&decision), [(Outcome::Missed, 10, 98, 89)]);
+    assert_eq!((decision.next, decision.waits), (Some(100 * SECOND), true));
+}
+
+#[test]
+fn what_is_late_with_the_one_before_waits_for_its_work() {
+    let mut case = case(100, 101);
+    let decision = case.decide();
+    assert_eq!((fired(&decision), left(&decision)), (vec![100], vec![]));
+    assert_eq!((decision.next, decision.waits), (Some(101 * SECOND), true));
+    // The next look: 100 was fired when 101 was due already.
+    (case.next, case.fired_at, case.work) = (101 * SECOND, Some(101 * SECOND), Work::Going);
+    let decision = case.decide();
+    assert!(decision.items.is_empty() && decision.waits);
+    case.work = Work::Over;
+    assert_eq!(fired(&case.decide()), [101]);
+    // Not for ever, and what comes after it is not late: it is skipped as ever.
+    (case.now, case.work) = (103 * SECOND, Work::Going);
+    let decision = case.decide();
+    assert_eq!(left(&decision), [(Outcome::Skipped, 101, 103, 3)]);
+    assert!(!decision.waits);
+}
+
+#[test]
+fn what_is_made_up_waits_for_work_that_is_yet_to_be_rescued() {
+    let mut case = case(10, 100);
+    case.work = Work::Going;
+    let decision = case.decide();
+    assert_eq!((fired(&decision), left(&decision)), (vec![], vec![(Outcome::Missed, 10, 98, 89)]));
+    assert_eq!((decision.next, decision.waits), (Some(99 * SECOND), true));
+    case.next = 99 * SECOND;
+    case.work = Work::Over;
+    assert_eq!(fired(&case.decide()), [99]);
+    // Work that goes on for long is in the way like any other.
+    (case.work, case.now) = (Work::Going, 102 * SECOND);
+    assert_eq!(left(&case.decide()), [(Outcome::Skipped, 99, 102, 4)]);
 }
 
 #[test]
@@ -98,7 +142,8 @@ fn all_makes_up_the_newest_thousand_whatever_overlap_says() {
     let decision = case.decide();
     let due = fired(&decision);
     assert_eq!((due.len(), due[0], due[999]), (1000, -900, 99));
-    assert_eq!(left(&decision), [(Outcome::Missed, -1000, -901, 100), (Outcome::Skipped, 100, 100, 1)]);
+    assert_eq!(left(&decision), [(Outcome::Missed, -1000, -901, 100)]);
+    assert!(decision.waits);
 }
 
 #[test]
@@ -108,7 +153,7 @@ fn what_is_older_than_the_grace_is_not_made_up() {
     case.schedule.misfire_grace = Some(Duration::from_secs(5));
     let decision = case.decide();
     assert_eq!(fired(&decision), [95, 96, 97, 98, 99]);
-    assert_eq!(left(&decision), [(Outcome::Missed, 10, 94, 85), (Outcome::Skipped, 100, 100, 1)]);
+    assert_eq!(left(&decision), [(Outcome::Missed, 10, 94, 85)]);
     case.now = 500 * SECOND;
     case.schedule.misfire = Misfire::Once;
     case.schedule.trigger = Trigger::At(jiff::Timestamp::from_second(10).unwrap());
@@ -129,6 +174,7 @@ fn a_fast_interval_that_was_down_for_a_year_is_one_decision() {
         queued_for: None,
         paused: false,
         work: Work::Over,
+        fired_at: None,
         now: case.now,
         missed_before: case.now + 1,
     });
@@ -150,6 +196,7 @@ fn a_cron_that_was_down_for_long_is_decided_in_parts() {
             queued_for: None,
             paused: false,
             work: Work::Over,
+            fired_at: None,
             now: case.now,
             missed_before: case.now + 1,
         });

@@ -90,10 +90,16 @@ impl Decided {
             queued_for: row.queued_for,
             paused: row.paused_since.is_some(),
             work,
+            fired_at: row.last_fired_at,
             now: row.now,
             missed_before,
         });
         Self { row, schedule, decision }
+    }
+
+    /// False if all that is due waits a moment: the row stays as it is.
+    pub fn is_moved(&self) -> bool {
+        !self.decision.waits || !self.decision.items.is_empty() || self.decision.next != self.row.next_fire_at
     }
 
     /// The entry whose retry is to begin now.

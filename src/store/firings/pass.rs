@@ -144,7 +144,7 @@ fn fire(connection: &mut Connection, pass: &Pass, rows: Vec<Row>) -> Result<usiz
     let runs = record::open_runs(connection, &decided.iter().filter_map(Decided::open_run).collect::<Vec<_>>())?;
     let mut records = Records::new(now, &pass.node);
     let (fired, mut made) = (made.len(), made.into_iter());
-    for one in &decided {
+    for one in decided.iter().filter(|one| one.is_moved()) {
         moved.push(one.record(&mut made, &runs, &mut records));
     }
     records.write(connection)?;
