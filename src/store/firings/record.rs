@@ -118,9 +118,10 @@ impl<'a> Records<'a> {
         self.new.push(row);
     }
 
-    /// Makes the run that begins at `from` longer.
+    /// Makes the run that begins at `from` longer; it is kept as long as its newest due time would be.
     pub fn lengthen(&mut self, schedule: &str, from: Micros, until: Micros, count: u64) {
-        let row = json!({ "schedule": schedule, "scheduled_for": from, "run_until": until, "run_count": count });
+        let row = json!({ "schedule": schedule, "scheduled_for": from, "decided_at": self.now, "run_until": until,
+                          "run_count": count });
         self.longer.push(row);
     }
 
@@ -152,11 +153,18 @@ impl<'a> Records<'a> {
         }
         // One row may be lengthened by one item only: each decision joins its alike.
         if !self.longer.is_empty() {
-            let columns: Vec<_> =
-                KEY.iter().chain(&[("run_until", Integer), ("run_count", Integer)]).copied().collect();
-            let set = [("run_until", "o.run_until"), ("run_count", "e.run_count + o.run_count")];
+            let more = [("decided_at", Integer), ("run_until", Integer), ("run_count", Integer)];
+            let columns: Vec<_> = KEY.iter().chain(&more).copied().collect();
+            let set = [
+                ("decided_at", "o.decided_at"),
+                ("run_until", "o.run_until"),
+                ("run_count", "e.run_count + o.run_count"),
+            ];
             let sql = dialect.update_rows("soloist_firings", &["schedule", "scheduled_for"], &columns, &set, "1 = 1");
-            connection.execute(Statement::new(sql).bind(Value::Array(self.longer).to_string()))?;
+            let runs = self.longer.len();
+            if connection.execute(Statement::new(sql).bind(Value::Array(self.longer).to_string()))? < runs {
+                return Err(Error::transient("a run of due times was pruned in this moment; nothing was fired"));
+            }
         }
         Ok(())
     }
@@ -179,6 +187,9 @@ pub(super) struct Moved {
 
 /// Moves schedules on, as long as nobody else has: then all that this pass did is taken back.
 pub(super) fn move_on(connection: &mut Connection, moved: &[Moved]) -> Result<()> {
+    if moved.is_empty() {
+        return Ok(());
+    }
     const COLUMNS: Columns<'_> = &[
         ("name", Words),
         ("was", Integer),
