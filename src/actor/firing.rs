@@ -21,6 +21,9 @@ const OVERDUE: Duration = Duration::from_secs(1);
 /// How often it is looked whether nodes declare something else.
 const RECONCILE: Duration = Duration::from_secs(1);
 
+/// How soon a pass is repeated that found schedules due but could decide nothing: locked, or waiting a moment.
+const CONTENDED: Duration = Duration::from_millis(20);
+
 /// The longest that a leader sleeps: another node may have made or changed a schedule that is due before long.
 const WATCH: Duration = Duration::from_millis(250);
 
@@ -124,7 +127,10 @@ impl FiringActor {
                 if planned.passed.fired > 0 {
                     self.wiring.scheduler.do_send(Wake);
                 }
-                planned.passed.next_in.map_or(poll, |next| next.min(poll))
+                match planned.passed.next_in {
+                    Some(Duration::ZERO) if planned.passed.fired == 0 => CONTENDED,
+                    next => next.map_or(poll, |next| next.min(poll)),
+                }
             }
             Err(error) => {
                 tracing::warn!(%error, "firing failed; it is tried again");
