@@ -4,19 +4,30 @@ use super::record::Records;
 use super::work::{self, Made, Wanted};
 use crate::config::schedule::Schedule;
 use crate::error::Result;
+use crate::model::time::Micros;
 use crate::store::connection::Connection;
 use crate::store::nodes;
 use crate::store::statement::Statement;
 
-/// Makes the work of a schedule whose row the caller has locked.
-pub fn fire_now(connection: &mut Connection, schedule: &Schedule, sweeps: bool, by: &str) -> Result<Made> {
+/// Makes the work of a schedule whose row, with this anchor, the caller has locked.
+pub fn fire_now(
+    connection: &mut Connection,
+    schedule: &Schedule,
+    anchor: Micros,
+    sweeps: bool,
+    by: &str,
+) -> Result<Made> {
     let now = nodes::clock(connection)?;
     let latest = "SELECT COALESCE(MAX(scheduled_for), 0) AS n FROM soloist_firings \
                   WHERE schedule = ? AND scheduled_for >= ?";
     let name = schedule.name.as_str();
     let latest = connection.number(Statement::new(latest).bind(name).bind(now))?;
-    // A due time of its own, even if the clock has not moved since the last.
-    let due = if latest >= now { latest + 1 } else { now };
+    // A due time of its own, even if the clock has not moved since the last; and none of the schedule's, which is yet to
+    // be decided.
+    let mut due = if latest >= now { latest + 1 } else { now };
+    if schedule.timer(anchor).next(due - 1) == Some(due) {
+        due += 1;
+    }
     let wanted = [Wanted { schedule, due, sweeps }];
     let made = work::make(connection, &wanted, now)?.pop().unwrap_or_default();
     let mut records = Records::new(now, "");

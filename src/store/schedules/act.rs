@@ -73,7 +73,7 @@ pub fn fire(connection: &mut Connection, name: &str, by: &str) -> Result<Made> {
     connection.transaction(|connection| {
         let Some(row) = locked(connection, name)? else { return Err(missing(connection, name)?) };
         let schedule = shape(row.clone())?.definition.schedule(name)?;
-        firings::fire_now(connection, &schedule, row.sweeps == 1, by)
+        firings::fire_now(connection, &schedule, row.anchor, row.sweeps == 1, by)
     })
 }
 
