@@ -84,7 +84,7 @@ impl Node {
             SyncArbiter::start(threads, move || DatabaseActor::new(store.clone(), pool))
         };
         let database = pool(config.database.connections, Pool::Work);
-        let (duties, sweeps, firings) = (pool(1, Pool::Work), pool(1, Pool::Sweep), pool(1, Pool::Work));
+        let (duties, sweeps, firings) = (pool(1, Pool::Work), pool(1, Pool::Sweep), pool(1, Pool::Firing));
         let statements = pool(statements, Pool::Handler);
         let lease_actor = {
             let (store, node) = (store.clone(), config.node.clone());
@@ -148,13 +148,14 @@ impl Node {
             DutyActor::start_in_arbiter(&scheduling.handle(), move |_| DutyActor::new(wiring))
         };
         let heartbeat = {
-            let mut incarnated =
-                vec![executor.clone().recipient(), duty.clone().recipient(), scheduler.clone().recipient()];
-            let mut lost = vec![scheduler.clone().recipient(), executor.clone().recipient(), duty.clone().recipient()];
+            // Those that fire hear of a lease before the duties, which tell them when it is declared.
+            let (mut incarnated, mut lost) = (Vec::new(), Vec::new());
             if let Some(firing) = &firing {
                 incarnated.extend([firing.actor.clone().recipient(), firing.leadership.clone().recipient()]);
                 lost.extend([firing.actor.clone().recipient(), firing.leadership.clone().recipient()]);
             }
+            incarnated.extend([executor.clone().recipient(), duty.clone().recipient(), scheduler.clone().recipient()]);
+            lost.extend([scheduler.clone().recipient(), executor.clone().recipient(), duty.clone().recipient()]);
             let lease = config.node.lease;
             HeartbeatActor::start_in_arbiter(&beating.handle(), move |_| {
                 HeartbeatActor::new(lease_actor, lease, Box::new(on_pulse), incarnated, lost)
@@ -194,19 +195,22 @@ impl Node {
     pub async fn drain(&self, drain: Duration) {
         let until = Instant::now() + drain;
         let work = async {
-            // Another leads from now on; until it does this node goes on firing.
-            if let Some(firing) = &self.firing {
-                let _ = timeout_at(until.into(), firing.leadership.send(StepDown)).await;
-            }
             // An actor that is gone has nothing to finish.
             let _ = timeout_at(until.into(), self.scheduler.send(StopClaiming)).await;
             let _ = timeout_at((until + LAST_WRITES).into(), self.executor.send(Drain { until })).await;
         };
         // Side by side: a database that does not answer must not hold up the end of what runs.
-        let _ = tokio::join!(work, timeout(drain + LAST_WRITES, self.heartbeat.send(Leave { stopped: false })));
+        let leaving = timeout(drain + LAST_WRITES, self.heartbeat.send(Leave { stopped: false }));
+        let step_down = async {
+            // Another leads from now on; until it does this node goes on firing.
+            if let Some(firing) = &self.firing {
+                let _ = timeout(LAST_WRITES, firing.leadership.send(StepDown)).await;
+            }
+        };
+        let _ = tokio::join!(work, leaving, step_down);
         let leave = async {
             if let Some(firing) = &self.firing {
-                let _ = firing.actor.send(StopFiring).await;
+                let _ = timeout(LAST_WRITES / 3, firing.actor.send(StopFiring)).await;
             }
             let _ = self.duty.send(duty::Finish).await;
             let _ = self.heartbeat.send(Leave { stopped: true }).await;

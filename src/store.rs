@@ -54,6 +54,9 @@ use crate::error::Result;
 use dialect::Dialect;
 use server::{Server, Strategy};
 
+/// How long a firing pass may be silent inside its transaction.
+const SILENT_FIRING: Duration = Duration::from_secs(1);
+
 /// The database of an installation; cheap to clone. Opens no connection before one is asked for.
 #[derive(Clone)]
 pub struct Store {
@@ -65,6 +68,8 @@ pub struct Store {
     work: Pool,
     /// For sweeps: predicates of users over ranges of keys.
     sweep: Pool,
+    /// For firings.
+    firing: Pool,
     /// For the lease alone, so that nothing is ever before it in a queue.
     lease: Pool,
     /// For reads of the admin API and the CLI.
@@ -91,15 +96,18 @@ impl Store {
             plans: connection::Plans::Generic,
             ..bounded("work", 30, 10_000)
         };
+        // A node that is paused within a pass holds the schedules of that pass: others must have them soon.
+        let firing = Purpose { name: "firing", silent: lease.min(SILENT_FIRING), ..work };
         // A renewal comes before all else, and waits as long as it can: whatever writes will end.
         let renewal = if matches!(database.url, config::DatabaseUrl::Sqlite { .. }) { 5_000 } else { 2_000 };
         let queue = Queue::default();
         Self {
             database: database.clone(),
             strategy: server::strategy(database.claim),
-            // Two more than the actors: duties and firings run beside claims and results.
-            work: Pool::new(database, work, database.connections + 2, Some(&queue)),
+            // One more than the actors: duties run beside claims and results.
+            work: Pool::new(database, work, database.connections + 1, Some(&queue)),
             sweep: Pool::new(database, bounded("sweep", 30, 10_000), 1, Some(&queue)),
+            firing: Pool::new(database, firing, 1, Some(&queue)),
             lease: Pool::new(database, bounded("lease", 5, renewal), 1, None),
             read: Pool::new(database, bounded("read", 15, 5_000), 4, Some(&queue)),
             handler: Pool::new(database, unbounded, sql_handlers.max(1), Some(&queue)),
@@ -114,6 +122,11 @@ impl Store {
     /// A connection for sweeps.
     pub fn sweep(&self) -> Result<Lent> {
         self.sweep.get()
+    }
+
+    /// The connection of firings.
+    pub fn firing(&self) -> Result<Lent> {
+        self.firing.get()
     }
 
     /// The connection of the lease.

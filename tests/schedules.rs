@@ -11,6 +11,8 @@ mod grid;
 mod ledger;
 #[path = "schedules/misfire.rs"]
 mod misfire;
+#[path = "schedules/outage.rs"]
+mod outage;
 #[path = "schedules/overlap.rs"]
 mod overlap;
 #[path = "schedules/races.rs"]

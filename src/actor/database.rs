@@ -42,6 +42,8 @@ pub enum Pool {
     Work,
     /// Sweeps.
     Sweep,
+    /// Firings.
+    Firing,
     /// Statements of users.
     Handler,
 }
@@ -64,6 +66,7 @@ impl DatabaseActor {
         match self.pool {
             Pool::Work => self.store.work(),
             Pool::Sweep => self.store.sweep(),
+            Pool::Firing => self.store.firing(),
             Pool::Handler => self.store.handler(),
         }
     }
@@ -249,11 +252,19 @@ impl Handler<PlanFirings> for DatabaseActor {
     fn handle(&mut self, message: PlanFirings, _: &mut Self::Context) -> Self::Result {
         guard::catch("firing", || {
             let mut connection = self.connection()?;
-            let seen = if message.reconcile {
-                Some(schedules::reconcile(&mut connection, message.seen.as_ref())?)
-            } else {
-                message.seen
-            };
+            let mut seen = message.seen;
+            if message.reconcile {
+                match schedules::reconcile(&mut connection, seen.as_ref()) {
+                    Ok(None) => {}
+                    Ok(now) => seen = now,
+                    // What is in force stays so, and fires.
+                    Err(error) if seen.is_some() => tracing::warn!(%error, "what nodes declare could not be read"),
+                    Err(error) => return Err(error),
+                }
+            }
+            if seen.is_none() {
+                return Err(Error::transient("another node is bringing into force what nodes declare"));
+            }
             Ok(PlannedFirings { seen, passed: firings::pass(&mut connection, &message.pass)? })
         })
     }

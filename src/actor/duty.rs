@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 
 use super::database::DatabaseActor;
 use super::executor::ExecutorActor;
-use super::message::{Declare, Incarnation, LeaseLost, Perform, Wake};
+use super::message::{Declare, DeclaredAs, Incarnation, LeaseLost, Perform};
 use super::scheduler::SchedulerActor;
 use super::tally::Tally;
 use crate::error::{Error, Result};
@@ -39,7 +39,7 @@ pub struct Wiring {
     /// Whose claims are verified.
     pub executor: Addr<ExecutorActor>,
     /// Whom to tell that declarations have changed; nobody on a node that does not fire.
-    pub firing: Option<Recipient<Wake>>,
+    pub firing: Option<Recipient<DeclaredAs>>,
     /// Sums to be written.
     pub tally: Tally,
     /// How long firings are kept.
@@ -278,7 +278,7 @@ impl DutyActor {
             Ok(false)
         });
         let work = async move { work.await.map(|_| told) };
-        ctx.spawn(work.into_actor(self).map(|result, act, ctx| {
+        ctx.spawn(work.into_actor(self).map(move |result, act, ctx| {
             match result {
                 Ok(mut told) => act.since = told.try_recv().ok(),
                 Err(error) => {
@@ -289,7 +289,7 @@ impl DutyActor {
             }
             act.declared = true;
             if let Some(firing) = &act.wiring.firing {
-                firing.do_send(Wake);
+                firing.do_send(DeclaredAs { node_id });
             }
             for reply in act.waiting.drain(..) {
                 // Nobody waits any more: nothing to do.

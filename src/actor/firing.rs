@@ -9,7 +9,7 @@ use actix::prelude::*;
 use tokio::sync::oneshot;
 
 use super::database::DatabaseActor;
-use super::message::{Incarnation, Leads, LeaseLost, PlanFirings, PlannedFirings, StopFiring, Wake};
+use super::message::{DeclaredAs, Incarnation, Leads, LeaseLost, PlanFirings, PlannedFirings, StopFiring, Wake};
 use super::scheduler::SchedulerActor;
 use crate::error::{Error, Result};
 use crate::store::firings::Pass;
@@ -118,13 +118,13 @@ impl FiringActor {
             // Nobody waits any more: nothing to do.
             let _ = reply.send(());
         }
-        let longest = if self.leads() { self.wiring.poll.min(WATCH) } else { self.wiring.poll };
+        let longest = self.wiring.poll.min(if self.leads() { WATCH } else { OVERDUE });
         let poll = longest.mul_f64(0.8 + 0.4 * fastrand::f64());
         let wait = match result {
             Ok(planned) => {
                 self.failures = 0;
                 self.seen = planned.seen;
-                if planned.passed.fired > 0 {
+                if planned.passed.fired + planned.passed.woken > 0 {
                     self.wiring.scheduler.do_send(Wake);
                 }
                 match planned.passed.next_in {
@@ -192,11 +192,21 @@ impl Handler<Leads> for FiringActor {
 impl Handler<Wake> for FiringActor {
     type Result = ();
 
-    /// What is declared or in force has changed; first of all, that this node has declared what it does.
+    /// What is in force has changed.
     fn handle(&mut self, _: Wake, ctx: &mut Self::Context) {
-        self.declared = self.node_id.is_some();
-        self.reconciled = None;
         self.look(ctx);
+    }
+}
+
+impl Handler<DeclaredAs> for FiringActor {
+    type Result = ();
+
+    fn handle(&mut self, message: DeclaredAs, ctx: &mut Self::Context) {
+        if self.node_id == Some(message.node_id) {
+            self.declared = true;
+            self.reconciled = None;
+            self.look(ctx);
+        }
     }
 }
 

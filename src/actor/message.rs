@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use actix::prelude::*;
-pub use firing::{Declare, GiveUpLead, Lead, Leading, Leads, PlanFirings, PlannedFirings, StepDown, StopFiring};
+pub use firing::{
+    Declare, DeclaredAs, GiveUpLead, Lead, Leading, Leads, PlanFirings, PlannedFirings, StepDown, StopFiring,
+};
 
 use crate::error::{Error, Result};
 use crate::model::Entry;

@@ -109,7 +109,7 @@ pub fn decide(situation: &Situation<'_>) -> Decision {
     let mut before = Before { work: situation.work, fired_at: situation.fired_at };
     if let Some(queued) = decision.queued_for
         && !situation.paused
-        && (before.work == Work::Over || situation.schedule.overlap != Overlap::Queue)
+        && (before.work == Work::Over || situation.schedule.overlap == Overlap::Allow)
     {
         decision.items.push(Item::Fire(queued));
         decision.queued_for = None;
@@ -247,5 +247,6 @@ impl Decision {
 /// scheduler had started.
 pub fn missed_before(now: Micros, lease: Duration, oldest_scheduler: Option<Micros>) -> Micros {
     let late = now.saturating_sub(micros(lease + Duration::from_secs(5)));
-    oldest_scheduler.map_or(late, |since| since.max(late))
+    // A clock that was set back may be behind a start.
+    oldest_scheduler.filter(|since| *since <= now).map_or(late, |since| since.max(late))
 }

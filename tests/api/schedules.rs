@@ -292,7 +292,7 @@ fn what_is_fired_follows_the_task(database: &TestDatabase) {
         body: r#"{"handler": "http", "source": true}"#.to_owned(),
     };
     nodes::declare(&mut connection, node, &[task], None).unwrap();
-    schedules::reconcile(&mut connection, Some(&seen)).unwrap();
+    schedules::reconcile(&mut connection, seen.as_ref()).unwrap();
     assert!(fire()["sweep"].is_number());
     assert_eq!(api.get("/schedules/s")["origin"], "api");
 }

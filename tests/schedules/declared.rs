@@ -49,13 +49,14 @@ fn changes_replace_a_timer_and_never_add_one(database: &TestDatabase) {
     until_fired(database, "made", 1);
     for _ in 0..5 {
         reload(&node);
-        let changed = schedules::change(&mut connection, "made", |schedule| Ok(schedule)).unwrap();
+        let changed = schedules::change(&mut connection, "made", Ok::<_, soloist::Error>).unwrap();
         assert!(changed.next_fire_at.is_some());
         wait(Duration::from_millis(numbers(700, 1900)));
     }
     // Changed for good, and back: its grid is the same as before.
     for every in [2, 1] {
-        let change = |schedule| Ok(Schedule { trigger: Trigger::Every(every * SECOND), ..schedule });
+        let change =
+            |schedule| Ok::<_, soloist::Error>(Schedule { trigger: Trigger::Every(every * SECOND), ..schedule });
         schedules::change(&mut connection, "made", change).unwrap();
     }
     // Then the hook blocks, by another path: what was skipped meanwhile never comes.

@@ -47,11 +47,11 @@ fn nodes_are_replaced_one_by_one(database: &TestDatabase) {
         + &scheduled(&hook, "one", "every = \"1s\"\nmisfire = \"all\"");
     let mut nodes = start(database, numbers(3, 5), "", &rest);
     until_fired(database, "half", 2);
-    for n in 0..nodes.len() {
+    for (n, node) in nodes.iter_mut().enumerate() {
         let new = Node::start(&config(database, &format!("name = \"new{n}\""), &rest)).wait_ready();
         let led_by = leader(&new).expect("another leads");
         assert_ne!(led_by.name, format!("new{n}"), "it is ready while another leads");
-        let mut old = std::mem::replace(&mut nodes[n], new);
+        let mut old = std::mem::replace(node, new);
         old.signal(Signal::TERM);
         assert_eq!(old.exit_code(), Some(0), "{}", old.log());
         let fired = items(database, "half").len();

@@ -29,7 +29,7 @@ fn results_outlive_entries(database: &TestDatabase) {
     let rest = task(&hook, "hook")
         + at_once
         + &schedule("hook", "hook", every)
-        + "[tasks.sql]\nsql = \"DELETE FROM nothing WHERE id = 1\"\n"
+        + "[tasks.sql]\nsql = \"DELETE FROM none_of_ours WHERE id = 1\"\n"
         + at_once
         + &schedule("sql", "sql", every)
         + "[tasks.command]\ncommand = [\"true\"]\n"
@@ -40,7 +40,7 @@ fn results_outlive_entries(database: &TestDatabase) {
         + at_once
         + &schedule("fails", "fails", every)
         + &scheduled(&hook, "kept", every);
-    database.sql("CREATE TABLE nothing (id INTEGER)");
+    database.sql("CREATE TABLE none_of_ours (id INTEGER)");
     let node = Node::start(&config(database, "", &rest)).wait_ready();
     for name in ["hook", "sql", "command", "fails", "kept"] {
         until_fired(database, name, 3);

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use house::{Hook, Node, Signal, TestDatabase, numbers, on_every_backend, until, until_some};
+use house::{Backend, Hook, Node, Signal, TestDatabase, numbers, on_every_backend, until, until_some};
 
-use crate::cluster::{config, leader, scheduled, start, status, task, until_led};
+use crate::cluster::{config, leader, schedule, scheduled, start, status, task, until_led};
 use crate::ledger::{
     Item, SOON, assert_called_once, assert_fired, assert_paired, assert_unbroken, items, listed, until_fired,
 };
@@ -15,6 +15,7 @@ on_every_backend!(
     another_leads_when_the_leader_is_killed,
     a_stopped_leader_hands_over,
     a_paused_leader_steps_down,
+    a_leader_that_is_paused_in_a_pass_holds_up_nothing,
     all_are_killed_at_once,
     the_lease_of_a_node_that_is_gone_ends,
 );
@@ -148,6 +149,45 @@ fn a_paused_leader_steps_down(database: &TestDatabase) {
     assert_ne!(woken[0]["id"], first.id, "it came back as another incarnation");
     stop(&mut nodes);
     assert_little_late(database, &hook, 2 * SECOND + HALF, 2 * SECOND + HALF);
+}
+
+/// The schedules of its open transaction are locked until the server ends its session.
+fn a_leader_that_is_paused_in_a_pass_holds_up_nothing(database: &TestDatabase) {
+    let open = match database.backend() {
+        Backend::Sqlite => return, // There a process that is stopped inside a transaction stops all others.
+        Backend::Postgres => {
+            "SELECT pid FROM pg_stat_activity WHERE datname = current_database() \
+             AND application_name = 'soloist firing' AND state = 'idle in transaction'"
+        }
+        Backend::MariaDb | Backend::MySql => {
+            "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_rows_locked > 0"
+        }
+    };
+    let of = |n: usize| schedule(&format!("s{n}"), "free", "every = \"100ms\"\noverlap = \"allow\"");
+    let rest = (0..100).map(of).collect::<String>() + "[tasks.free]\npull = true\n";
+    let mut nodes = start(database, 3, "", &rest);
+    let position = until_led(&nodes[0]).position();
+    until_fired(database, "s0", 5);
+    until(SOON, "the leader is caught in a transaction", || {
+        nodes[position].signal(Signal::STOP);
+        let before = database.query(open);
+        std::thread::sleep(Duration::from_millis(100));
+        let caught = before.iter().any(|session| database.query(open).contains(session));
+        if !caught {
+            nodes[position].signal(Signal::CONT);
+        }
+        caught
+    });
+    let end = clock(database) + 4_000_000;
+    let newest = "SELECT MIN(decided_until) FROM soloist_schedules";
+    until(SOON, "all schedules go on", || database.number(newest) > end);
+    nodes[position].signal(Signal::CONT);
+    stop(&mut nodes);
+    let late = database.number("SELECT MAX(decided_at - scheduled_for) FROM soloist_firings");
+    println!("the latest {} ms", late / 1000);
+    assert!(late < 2_500_000, "a firing was {late} µs late");
+    assert_eq!(database.number("SELECT count(*) FROM soloist_firings WHERE outcome <> 'fired'"), 0);
+    assert_paired(database);
 }
 
 /// Row 16.

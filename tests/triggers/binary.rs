@@ -208,7 +208,7 @@ start = \"2020-01-01T00:00:00Z\"
     for words in [
         "Schedule first: at 09:00 on day 1-7 of the month or on Monday (Europe/Berlin)\n  next      ",
         "Schedule grid: every 15 minutes, counted from when a node first sees it\n",
-        "Schedule once: once, at 2020-01-01T00:00:00Z\n  note      it is not due any more\n",
+        "Schedule once: once, at 2020-01-01T00:00:00Z\n  note      it is past: unless it has fired, it is missed",
         "Schedule phase: every 7 minutes, from 2020-01-01T00:00:00Z\n  next      ",
     ] {
         assert!(text.contains(words), "{words:?} is not in {text}");

@@ -68,6 +68,15 @@ pub struct Leads {
 #[rtype(result = "()")]
 pub struct StopFiring;
 
+/// To the FiringActor: this incarnation has declared what it does. Before that it would fire what nobody declares any
+/// more, and take its own for such.
+#[derive(Message, Debug, Clone, Copy)]
+#[rtype(result = "()")]
+pub struct DeclaredAs {
+    /// The incarnation.
+    pub node_id: i64,
+}
+
 /// To a DB actor: bring into force what nodes declare, and fire what is due.
 #[derive(Message, Debug, Clone)]
 #[rtype(result = "Result<PlannedFirings>")]

@@ -16,7 +16,11 @@ pub(super) fn print(config: &Config) -> Result<()> {
         let (words, due) = read(schedule);
         output::line(format!("\nSchedule {}: {words}", schedule.name))?;
         if due.is_empty() && !counts_from_first_seen(schedule) {
-            output::line("  note      it is not due any more")?;
+            let note = match schedule.trigger {
+                Trigger::At(_) => "it is past: unless it has fired, it is missed, and fires once if misfire lets it",
+                _ => "it is not due any more",
+            };
+            output::line(format!("  note      {note}"))?;
         }
         for (index, due) in due.iter().enumerate() {
             output::line(format!("  {:9} {}", if index == 0 { "next" } else { "" }, due.line()))?;

@@ -121,7 +121,10 @@ impl Decided {
     /// What is to be made for it, in the order in which [`Decided::record`] takes it.
     pub fn wanted(&self) -> impl Iterator<Item = Wanted<'_>> {
         self.decision.items.iter().filter_map(|item| match item {
-            Item::Fire(due) => Some(Wanted { schedule: &self.schedule, due: *due, sweeps: self.row.sweeps == 1 }),
+            Item::Fire(due) => {
+                let sweeps = self.row.sweeps == 1;
+                Some(Wanted { schedule: &self.schedule, due: *due, sweeps, by_hand: false })
+            }
             Item::Leave { .. } => None,
         })
     }

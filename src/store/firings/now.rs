@@ -28,7 +28,7 @@ pub fn fire_now(
     if schedule.timer(anchor).next(due - 1) == Some(due) {
         due += 1;
     }
-    let wanted = [Wanted { schedule, due, sweeps }];
+    let wanted = [Wanted { schedule, due, sweeps, by_hand: true }];
     let made = work::make(connection, &wanted, now)?.pop().unwrap_or_default();
     let mut records = Records::new(now, "");
     records.by_hand(name, due, by, made);

@@ -1,6 +1,6 @@
 //! One firing pass: the schedules that are due, decided together in one transaction of a handful of statements.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Nullable};
@@ -16,6 +16,11 @@ use crate::store::statement::Statement;
 
 /// Schedules that one pass takes.
 const BATCH: i64 = 500;
+
+/// Firings and time after which a pass decides about no further schedule: schedules far behind must not make one
+/// transaction long.
+const MOST: usize = 2000;
+const SPAN: Duration = Duration::from_millis(200);
 
 /// How soon a schedule is looked at again that this version cannot read, or whose work the database refuses.
 const REFUSED: Micros = 60 * SECOND;
@@ -36,6 +41,8 @@ pub struct Pass {
 pub struct Passed {
     /// Due times that fired.
     pub fired: usize,
+    /// Retries that were brought forward to now.
+    pub woken: usize,
     /// How long until the next schedule is to be looked at; nothing if none is to come. Zero if there is more now.
     pub next_in: Option<Duration>,
 }
@@ -46,46 +53,61 @@ pub fn pass(connection: &mut Connection, pass: &Pass) -> Result<Passed> {
     // Read first: most looks find nothing, and take no lock.
     let Some(in_micros) = next_look(connection)? else { return Ok(Passed::default()) };
     if in_micros + overdue > 0 {
-        return Ok(Passed { fired: 0, next_in: Some(span(in_micros + overdue)) });
+        return Ok(Passed { fired: 0, woken: 0, next_in: Some(span(in_micros + overdue)) });
     }
+    let mut names = Vec::new();
     let together = connection.transaction(|connection| {
-        let rows = due(connection, overdue, BATCH)?;
+        let rows = due(connection, overdue, None)?;
+        names = rows.iter().map(|row| row.name.clone()).collect();
         let full = rows.len() == usize::try_from(BATCH).unwrap_or_default();
-        Ok((fire(connection, pass, rows)?, full))
+        let done = fire(connection, pass, rows)?;
+        Ok(Done { more: full || done.more, ..done })
     });
-    let (fired, full) = match together {
+    let done = match together {
         Err(error) if !error.is_transient() => {
             tracing::warn!(%error, "due schedules could not be fired together: one by one");
-            (one_by_one(connection, pass, overdue)?, false)
+            one_by_one(connection, pass, overdue, &names)?
         }
         result => result?,
     };
-    let next = if full { Some(0) } else { next_look(connection)? };
-    Ok(Passed { fired, next_in: next.map(|next| span(next + overdue)) })
+    let next = if done.more { Some(0) } else { next_look(connection)? };
+    Ok(Passed { fired: done.fired, woken: done.woken, next_in: next.map(|next| span(next + overdue)) })
+}
+
+/// What one transaction came to.
+#[derive(Default)]
+struct Done {
+    fired: usize,
+    /// Retries that begin now.
+    woken: usize,
+    /// True if there may be more now.
+    more: bool,
 }
 
 /// Fires what is due, each schedule in a transaction of its own, so that one which the database refuses does not keep
 /// the others from firing.
-fn one_by_one(connection: &mut Connection, pass: &Pass, overdue: Micros) -> Result<usize> {
-    let mut fired = 0;
-    for _ in 0..BATCH {
-        let mut name = None;
+fn one_by_one(connection: &mut Connection, pass: &Pass, overdue: Micros, names: &[String]) -> Result<Done> {
+    let mut done = Done::default();
+    for name in names {
         let one = connection.transaction(|connection| {
-            let rows = due(connection, overdue, 1)?;
-            name = rows.first().map(|row| row.name.clone());
+            let rows = due(connection, overdue, Some(name))?;
             fire(connection, pass, rows)
         });
-        match (one, name) {
-            (Ok(one), Some(_)) => fired += one,
-            (Err(error), Some(name)) if !error.is_transient() => {
-                tracing::error!(schedule = name, %error, "the schedule cannot be fired; tried again in a minute");
-                let sql = connection.dialect().sql("UPDATE soloist_schedules SET look_at = {now} + ? WHERE name = ?");
-                connection.execute(Statement::new(sql).bind(REFUSED).bind(name.as_str()))?;
+        match one {
+            Ok(one) => {
+                done.fired += one.fired;
+                done.woken += one.woken;
             }
-            (result, _) => return result.map(|_| fired),
+            Err(error) if !error.is_transient() => {
+                tracing::error!(schedule = name, %error, "the schedule cannot be fired; tried again in a minute");
+                let later = "UPDATE soloist_schedules SET look_at = {now} + ? WHERE name = ? AND look_at <= {now}";
+                let later = connection.dialect().sql(later);
+                connection.execute(Statement::new(later).bind(REFUSED).bind(name.as_str()))?;
+            }
+            Err(error) => return Err(error),
         }
     }
-    Ok(fired)
+    Ok(done)
 }
 
 fn span(micros: Micros) -> Duration {
@@ -105,27 +127,42 @@ fn next_look(connection: &mut Connection) -> Result<Option<Micros>> {
     Ok(connection.first::<Next>(Statement::new(sql))?.map(|next| next.wait))
 }
 
-fn due(connection: &mut Connection, overdue: Micros, limit: i64) -> Result<Vec<Row>> {
+/// Locks what is due, of all or of one name, as long as nobody else has.
+fn due(connection: &mut Connection, overdue: Micros, name: Option<&str>) -> Result<Vec<Row>> {
     let dialect = connection.dialect();
-    let sql = dialect.sql(&format!(
+    let sql = dialect.sql(
         "SELECT name, definition, sweeps, anchor, next_fire_at, decided_until, queued_for, last_fired_at, \
-         last_entry_id, last_sweep_id, run_from, paused_since, {{now}} AS now FROM soloist_schedules \
-         WHERE look_at IS NOT NULL AND look_at <= {{now}} - ? ORDER BY look_at LIMIT ?{}",
-        dialect.skip_locked()
-    ));
-    connection.load(Statement::new(sql).bind(overdue).bind(limit))
+         last_entry_id, last_sweep_id, run_from, paused_since, {now} AS now FROM soloist_schedules \
+         WHERE look_at IS NOT NULL AND look_at <= {now} - ?",
+    );
+    let statement = Statement::new(sql).bind(overdue);
+    let statement = match name {
+        Some(name) => statement.text(" AND name = ?").bind(name),
+        None => statement.text(" ORDER BY look_at LIMIT ?").bind(BATCH),
+    };
+    connection.load(statement.text(dialect.skip_locked()))
 }
 
-fn fire(connection: &mut Connection, pass: &Pass, rows: Vec<Row>) -> Result<usize> {
-    let Some(now) = rows.first().map(|row| row.now) else { return Ok(0) };
+fn fire(connection: &mut Connection, pass: &Pass, rows: Vec<Row>) -> Result<Done> {
+    let Some(now) = rows.first().map(|row| row.now) else { return Ok(Done::default()) };
+    let began = Instant::now();
     let missed_before = firing::missed_before(now, pass.lease, oldest_scheduler(connection)?);
     let entries: Vec<_> = rows.iter().filter_map(|row| row.last_entry_id).collect();
     let sweeps: Vec<_> = rows.iter().filter_map(|row| row.last_sweep_id).collect();
     let going = work::going(connection, &entries, &sweeps)?;
     let (mut decided, mut moved) = (Vec::new(), Vec::new());
+    let (mut firing, mut more) = (0, false);
     for row in rows {
+        if firing >= MOST || began.elapsed() >= SPAN {
+            more = true;
+            break;
+        }
         match row.schedule() {
-            Ok(schedule) => decided.push(Decided::of(row, schedule, &going, missed_before)),
+            Ok(schedule) => {
+                let one = Decided::of(row, schedule, &going, missed_before);
+                firing += one.wanted().count();
+                decided.push(one);
+            }
             Err(error) => {
                 tracing::error!(schedule = row.name, %error, "the schedule cannot be read; tried again in a minute");
                 moved.push(Moved { look_at: Some(now + REFUSED), ..row.unmoved() });
@@ -149,7 +186,7 @@ fn fire(connection: &mut Connection, pass: &Pass, rows: Vec<Row>) -> Result<usiz
     }
     records.write(connection)?;
     record::move_on(connection, &moved)?;
-    Ok(fired)
+    Ok(Done { fired, woken: forward.len(), more })
 }
 
 /// When the oldest of the living schedulers started.

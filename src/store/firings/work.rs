@@ -20,6 +20,9 @@ use crate::store::sweeps;
 /// Entries of one statement.
 const CHUNK: usize = 500;
 
+/// Bytes of payload in one statement, unless one payload alone has more: servers bound the length of a statement.
+const BYTES: usize = 1 << 20;
+
 #[derive(QueryableByName)]
 pub(super) struct Id {
     #[diesel(sql_type = BigInt)]
@@ -32,6 +35,8 @@ pub(super) struct Wanted<'a> {
     pub due: Micros,
     /// True if the task has a source.
     pub sweeps: bool,
+    /// True if a person fired it: it starts now.
+    pub by_hand: bool,
 }
 
 /// The work of a firing.
@@ -47,7 +52,8 @@ pub struct Made {
 pub(super) fn make(connection: &mut Connection, wanted: &[Wanted<'_>], now: Micros) -> Result<Vec<Made>> {
     let entries: Vec<_> = wanted.iter().filter(|wanted| !wanted.sweeps).collect();
     let mut ids = Vec::with_capacity(entries.len());
-    for chunk in entries.chunks(CHUNK) {
+    let longest = entries.iter().filter_map(|wanted| wanted.schedule.payload.as_ref()).map(String::len).max();
+    for chunk in entries.chunks((BYTES / longest.unwrap_or(0).max(1)).clamp(1, CHUNK)) {
         insert(connection, chunk, now, &mut ids)?;
     }
     let mut ids = ids.into_iter();
@@ -78,7 +84,8 @@ fn insert(connection: &mut Connection, chunk: &[&Wanted<'_>], now: Micros, ids: 
     }
     for wanted in chunk {
         let schedule = wanted.schedule;
-        let run_at = wanted.due.saturating_add(firing::offset(&schedule.name, wanted.due, schedule.jitter)).max(now);
+        let put_off = || wanted.due.saturating_add(firing::offset(&schedule.name, wanted.due, schedule.jitter));
+        let run_at = if wanted.by_hand { now } else { put_off().max(now) };
         statement = statement
             .bind(schedule.task.as_str())
             .bind(schedule.payload.as_deref().unwrap_or("null"))
@@ -147,10 +154,11 @@ pub(super) fn bring_forward(connection: &mut Connection, entries: &[i64]) -> Res
     Ok(())
 }
 
-/// Keeps what became of these entries with their firings, in the transaction that deletes them.
+/// Keeps what became of those of these entries that have ended with their firings, in the transaction that deletes them.
 pub fn keep_results(connection: &mut Connection, entries: &[i64]) -> Result<()> {
     let dialect = connection.dialect();
-    let sql = dialect.lock_ids("id, state, finished_at, attempt", "scheduled_for IS NOT NULL");
+    let sql =
+        dialect.lock_ids("id, state, finished_at, attempt", "scheduled_for IS NOT NULL AND finished_at IS NOT NULL");
     let ended: Vec<Ended> = connection.load(Statement::new(sql).bind(dialect.ids(entries)))?;
     keep(connection, "entry_id", &ended)
 }

@@ -42,10 +42,14 @@ pub fn change<E: From<Error>>(
     })
 }
 
-/// Removes a schedule; what it has made goes on. A conflict if nodes declare it.
+/// Removes a schedule; what it has made goes on. A conflict as long as nodes declare it.
 pub fn remove(connection: &mut Connection, name: &str) -> Result<()> {
     connection.transaction(|connection| {
-        free(connection, name)?;
+        match locked(connection, name)? {
+            None => return Err(missing(connection, name)?),
+            Some(row) if row.origin() == Origin::Config && row.declared == 1 => return Err(declared_by_nodes(name)),
+            Some(_) => {}
+        }
         connection.execute(Statement::new("DELETE FROM soloist_schedules WHERE name = ?").bind(name)).map(|_| ())
     })
 }
@@ -63,7 +67,9 @@ pub fn pause(connection: &mut Connection, name: &str, by: &str, reason: Option<&
 
 /// Lets due times fire again, from the next on.
 pub fn resume(connection: &mut Connection, name: &str) -> Result<ScheduleShape> {
-    let sql = "UPDATE soloist_schedules SET paused_by = NULL, paused_reason = NULL, paused_since = NULL WHERE name = ?";
+    // A due time that waited goes on waiting from now.
+    let sql = "UPDATE soloist_schedules SET paused_by = NULL, paused_reason = NULL, paused_since = NULL, look_at = \
+               CASE WHEN declared = 1 AND queued_for IS NOT NULL THEN queued_for ELSE look_at END WHERE name = ?";
     connection.execute(Statement::new(sql).bind(name))?;
     read::get(connection, name)
 }
@@ -82,14 +88,18 @@ fn locked(connection: &mut Connection, name: &str) -> Result<Option<Row>> {
     connection.first(Statement::new(sql).bind(name))
 }
 
+fn declared_by_nodes(name: &str) -> Error {
+    Error::conflict(format!(
+        "schedule {name:?} is declared by nodes: change it in their configuration; it can be paused, resumed and \
+             fired here"
+    ))
+}
+
 /// A schedule that nodes do not declare.
 fn free(connection: &mut Connection, name: &str) -> Result<Row> {
     match locked(connection, name)? {
         None => Err(missing(connection, name)?),
-        Some(row) if row.origin() == Origin::Config => Err(Error::conflict(format!(
-            "schedule {name:?} is declared by nodes: change it in their configuration; it can be paused, resumed and \
-             fired here"
-        ))),
+        Some(row) if row.origin() == Origin::Config => Err(declared_by_nodes(name)),
         Some(row) => Ok(row),
     }
 }

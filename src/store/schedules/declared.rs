@@ -13,6 +13,7 @@ use crate::config::schedule::{Definition, Schedule};
 use crate::error::Result;
 use crate::model::time::Micros;
 use crate::store::connection::Connection;
+use crate::store::dialect::Dialect;
 use crate::store::nodes;
 use crate::store::statement::Statement;
 use crate::store::tasks;
@@ -49,19 +50,79 @@ struct Living {
 const LIVING: &str = "FROM soloist_declarations d JOIN soloist_nodes n ON n.id = d.node_id \
      WHERE n.lease_until > {now} AND n.stopped_at IS NULL AND d.kind = ";
 
-/// Brings into force what living nodes declare, unless that is what was seen last; what is seen now.
-pub fn reconcile(connection: &mut Connection, last: Option<&Seen>) -> Result<Seen> {
+/// Brings into force what living nodes declare, unless that is what was seen last; what is seen now. Nothing while
+/// another is at it.
+///
+/// Most changes of who lives change nothing that is in force: that is found out without a lock, and only the schedules
+/// that differ are locked, so that all others go on firing.
+pub fn reconcile(connection: &mut Connection, last: Option<&Seen>) -> Result<Option<Seen>> {
     let seen = seen(connection)?;
     if last == Some(&seen) {
-        return Ok(seen);
+        return Ok(Some(seen));
+    }
+    follow_tasks(connection)?;
+    if differing_names(connection)?.is_empty() {
+        return Ok(Some(seen));
     }
     connection.transaction(|connection| {
-        lock(connection)?;
+        if !lock(connection)? {
+            return Ok(None);
+        }
         // Again, under the lock: whoever had it before may have seen more.
         let seen = self::seen(connection)?;
-        apply(connection)?;
-        Ok(seen)
+        let names = differing_names(connection)?;
+        apply(connection, &names)?;
+        Ok(Some(seen))
     })
+}
+
+/// The schedules that are not in force as they are declared.
+fn differing_names(connection: &mut Connection) -> Result<Vec<String>> {
+    let declared = declarations(connection)?;
+    let mut present = rows(connection, None)?;
+    let mut names: Vec<_> = declared
+        .iter()
+        .filter(|(name, body)| {
+            let row = present.remove(*name);
+            read(name, body).is_ok_and(|(schedule, sweeps)| row.is_none_or(|row| differs(&row, &schedule, sweeps)))
+        })
+        .map(|(name, _)| name.clone())
+        .collect();
+    names.extend(present.into_values().filter(is_to_stop).map(|row| row.name));
+    Ok(names)
+}
+
+/// One that was declared and is not any more.
+fn is_to_stop(row: &Row) -> bool {
+    row.origin() == Origin::Config && row.declared == 1
+}
+
+/// What is declared, by name. The newest declaration speaks.
+fn declarations(connection: &mut Connection) -> Result<HashMap<String, String>> {
+    #[derive(QueryableByName)]
+    struct Declaration {
+        #[diesel(sql_type = Text)]
+        name: String,
+        #[diesel(sql_type = Text)]
+        body: String,
+    }
+    let sql = format!("SELECT d.name, d.body {LIVING} 'schedule' ORDER BY d.declared_at, d.node_id");
+    let rows: Vec<Declaration> = connection.load(Statement::new(connection.dialect().sql(&sql)))?;
+    Ok(rows.into_iter().map(|row| (row.name, row.body)).collect())
+}
+
+/// What is in force, by name; those of these names are locked.
+fn rows(connection: &mut Connection, names: Option<&[String]>) -> Result<HashMap<String, Row>> {
+    let dialect = connection.dialect();
+    let statement = match names {
+        None => Statement::new(SELECT),
+        Some(names) => {
+            let sql = format!("{SELECT} WHERE {}{}", dialect.among_texts("name"), dialect.for_update());
+            Statement::new(sql).bind(dialect.texts(names))
+        }
+    };
+    let rows: Vec<Row> = connection.load(statement)?;
+    Ok(rows.into_iter().map(|row| (row.name.clone(), row)).collect())
 }
 
 /// Schedules of which living nodes declare different things, with the nodes, the one that speaks last; at most `limit`.
@@ -97,48 +158,45 @@ fn seen(connection: &mut Connection) -> Result<Seen> {
     Ok(Seen(rows.into_iter().map(|row| (row.node_id, row.declared_at)).collect()))
 }
 
-/// One at a time: two that read the same rows would both write them.
-fn lock(connection: &mut Connection) -> Result<()> {
-    connection.execute(Statement::new("UPDATE soloist_installation SET id = id")).map(|_| ())
+/// One at a time: two that read the same rows would both write them. False if another is at it.
+fn lock(connection: &mut Connection) -> Result<bool> {
+    let dialect = connection.dialect();
+    if dialect == Dialect::Sqlite {
+        return Ok(true);
+    }
+    #[derive(QueryableByName)]
+    struct Installation {
+        #[diesel(sql_type = Text)]
+        #[allow(dead_code)] // only that it was had matters
+        id: String,
+    }
+    let sql = format!("SELECT id FROM soloist_installation{}", dialect.skip_locked());
+    Ok(connection.first::<Installation>(Statement::new(sql))?.is_some())
 }
 
-fn apply(connection: &mut Connection) -> Result<()> {
-    #[derive(QueryableByName)]
-    struct Declaration {
-        #[diesel(sql_type = Text)]
-        name: String,
-        #[diesel(sql_type = Text)]
-        body: String,
+fn apply(connection: &mut Connection, names: &[String]) -> Result<()> {
+    if names.is_empty() {
+        return Ok(());
     }
     let now = nodes::clock(connection)?;
-    let dialect = connection.dialect();
-    let sql = dialect.sql(&format!("SELECT d.name, d.body {LIVING} 'schedule' ORDER BY d.declared_at, d.node_id"));
-    let declarations: Vec<Declaration> = connection.load(Statement::new(sql))?;
-    // The newest comes last and speaks.
-    let declared: HashMap<_, _> = declarations.into_iter().map(|row| (row.name, row.body)).collect();
-    let rows: Vec<Row> = connection.load(Statement::new(format!("{SELECT}{}", dialect.for_update())))?;
-    let mut present: HashMap<_, _> = rows.into_iter().map(|row| (row.name.clone(), row)).collect();
-    let mut written = Vec::new();
-    for (name, body) in declared {
-        let row = present.remove(&name);
-        match read(&name, &body) {
-            Ok((schedule, sweeps)) => {
-                if row.as_ref().is_none_or(|row| differs(row, &schedule, sweeps)) {
-                    written.push(Written::new(schedule, Origin::Config, sweeps, now, row.as_ref()));
-                }
+    let mut declared = declarations(connection)?;
+    let mut present = rows(connection, Some(names))?;
+    let (mut written, mut stopped) = (Vec::new(), Vec::new());
+    for name in names {
+        let row = present.remove(name);
+        match (declared.remove(name).map(|body| read(name, &body)), row) {
+            (Some(Ok((schedule, sweeps))), row) => {
+                written.push(Written::new(schedule, Origin::Config, sweeps, now, row.as_ref()));
             }
             // A node of another version: what is in force stays so.
-            Err(error) => tracing::error!(schedule = name, %error, "the declaration cannot be read"),
+            (Some(Err(error)), _) => tracing::error!(schedule = name, %error, "the declaration cannot be read"),
+            (None, Some(row)) if is_to_stop(&row) => stopped.push(row.name),
+            (None, _) => {}
         }
     }
     write::write(connection, &written, now, Taken::Replace)?;
-    follow_tasks(connection, present.values().filter(|row| row.origin() != Origin::Config))?;
-    let stopped: Vec<_> = present
-        .into_values()
-        .filter(|row| row.origin() == Origin::Config && row.declared == 1)
-        .map(|row| row.name)
-        .collect();
     if !stopped.is_empty() {
+        let dialect = connection.dialect();
         let among = dialect.among_texts("name");
         let sql = format!("UPDATE soloist_schedules SET declared = 0, look_at = NULL WHERE {among}");
         connection.execute(Statement::new(sql).bind(dialect.texts(&stopped)))?;
@@ -148,7 +206,11 @@ fn apply(connection: &mut Connection) -> Result<()> {
 }
 
 /// What people made fires as its task is declared now: a task may have got a source since, or lost it.
-fn follow_tasks<'a>(connection: &mut Connection, made: impl Iterator<Item = &'a Row>) -> Result<()> {
+fn follow_tasks(connection: &mut Connection) -> Result<()> {
+    let made: Vec<_> = rows(connection, None)?.into_values().filter(|row| row.origin() != Origin::Config).collect();
+    if made.is_empty() {
+        return Ok(());
+    }
     let living = tasks::declared::living(connection)?;
     for row in made {
         let Ok(definition) = Definition::from_json(&row.definition) else { continue };
