@@ -6,24 +6,12 @@ use std::time::Duration;
 use super::{payload, task};
 use crate::config::duration;
 use crate::config::nearest::{enumerate, nearest};
+use crate::config::schedule::wanted::FIELDS;
 use crate::config::schedule::{Schedule, Trigger, rules};
 use crate::config::walk::{Item, Section};
 use crate::trigger::{Cron, SHORTEST, Zone};
 
-pub(super) const KEYS: &[&str] = &[
-    "task",
-    "cron",
-    "every",
-    "at",
-    "timezone",
-    "payload",
-    "start",
-    "end",
-    "jitter",
-    "misfire",
-    "misfire_grace",
-    "overlap",
-];
+pub(super) const KEYS: &[&str] = &FIELDS;
 
 pub(super) fn read_all(root: &Section, tasks: &[String]) -> BTreeMap<String, Schedule> {
     let items = root.section("schedules").items();

@@ -89,18 +89,14 @@ impl<'a> Records<'a> {
     }
 
     pub fn fired(&mut self, schedule: &str, due: Micros, work: Made) {
-        let mut row = self.row(schedule, due, Outcome::Fired);
+        let mut row = self.made(schedule, due, work);
         row["node"] = self.node.into();
-        put(&mut row, "entry_id", work.entry_id);
-        put(&mut row, "sweep_id", work.sweep_id);
         self.new.push(row);
     }
 
     pub fn by_hand(&mut self, schedule: &str, due: Micros, by: &str, work: Made) {
-        let mut row = self.row(schedule, due, Outcome::Fired);
+        let mut row = self.made(schedule, due, work);
         row["reason"] = format!("fired by {by}").into();
-        put(&mut row, "entry_id", work.entry_id);
-        put(&mut row, "sweep_id", work.sweep_id);
         self.new.push(row);
     }
 
@@ -123,6 +119,13 @@ impl<'a> Records<'a> {
         let row = json!({ "schedule": schedule, "scheduled_for": from, "decided_at": self.now, "run_until": until,
                           "run_count": count });
         self.longer.push(row);
+    }
+
+    fn made(&self, schedule: &str, due: Micros, work: Made) -> Value {
+        let mut row = self.row(schedule, due, Outcome::Fired);
+        put(&mut row, "entry_id", work.entry_id);
+        put(&mut row, "sweep_id", work.sweep_id);
+        row
     }
 
     fn row(&self, schedule: &str, due: Micros, outcome: Outcome) -> Value {
