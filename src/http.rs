@@ -20,6 +20,7 @@ mod route;
 mod state;
 pub mod token_file;
 mod tokens;
+mod waiting;
 
 use std::sync::Arc;
 
@@ -29,6 +30,7 @@ pub use problem::Problem;
 pub use readiness::Readiness;
 pub use state::{ApiState, Sources, Wake};
 pub use tokens::Tokens;
+pub use waiting::Waiting;
 
 /// The routes of the admin API, to be given to `App::configure` or to the `configure` of a scope.
 pub fn routes(state: Arc<ApiState>) -> impl FnOnce(&mut web::ServiceConfig) {

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use actix::prelude::*;
 use actix::registry::SystemRegistry;
+use tokio::sync::watch;
 use tokio::time::{timeout, timeout_at};
 
 use crate::actor::database::{DatabaseActor, Pool};
@@ -62,6 +63,8 @@ pub struct Node {
     generation: Arc<AtomicU64>,
     /// Its tasks as they are now: sources that are found later come with them.
     pub plans: Arc<RwLock<Vec<Arc<TaskPlan>>>>,
+    /// Changes whenever the scheduler is told that something may be due.
+    pub woken: watch::Receiver<()>,
 }
 
 /// What fires schedules on a node.
@@ -105,6 +108,7 @@ impl Node {
                 ExecutorActor::new(database, statements, tally, hidden, lease)
             })
         };
+        let woken;
         let scheduler = {
             let wiring = scheduler::Wiring {
                 database,
@@ -113,7 +117,9 @@ impl Node {
                 tally: tally.clone(),
                 poll: config.node.poll,
                 lease: config.node.lease,
+                woken: watch::Sender::new(()),
             };
+            woken = wiring.woken.subscribe();
             Supervisor::start_in_arbiter(&scheduling.handle(), move |_| SchedulerActor::new(wiring))
         };
         SystemRegistry::set(scheduler.clone());
@@ -163,7 +169,7 @@ impl Node {
         };
         let schedules = Arc::new(RwLock::new(declarations(&config)));
         let (generation, plans) = (Arc::default(), Arc::default());
-        Self { config, store, scheduler, executor, heartbeat, duty, firing, schedules, generation, plans }
+        Self { config, store, scheduler, executor, heartbeat, duty, firing, schedules, generation, plans, woken }
     }
 
     /// Brings the database to this binary's schema and begins to work. Goes on trying while the database does not

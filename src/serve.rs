@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::{Config, NodeRole, Token};
 use crate::error::{Error, Result};
-use crate::http::{self, ApiState, Readiness, Tokens, token_file};
+use crate::http::{self, ApiState, Readiness, Tokens, Waiting, token_file};
 use crate::node::{Migrate, Node};
 use crate::{handler, store};
 
@@ -37,9 +37,10 @@ async fn serve(config: Arc<Config>, file: Option<PathBuf>, migrate: Migrate) -> 
     let mut made = None;
     let tokens = Tokens::new(&config.http.tokens);
     let stop = CancellationToken::new();
+    let waiting = Waiting::new(node.woken.clone(), config.node.poll);
     let mut server = None;
     if config.node.has(NodeRole::Http) {
-        let state = Arc::new(state(&node, &config, &tokens, &readiness));
+        let state = Arc::new(state(&node, &config, &tokens, &readiness, &waiting));
         server = Some(listen(&config, state, &stop)?);
         // Only a node that listens makes a token: one that cannot must not take another's file away.
         tokens.replace(&self::tokens(&config, file.as_deref(), &mut made)?);
@@ -71,6 +72,7 @@ async fn serve(config: Arc<Config>, file: Option<PathBuf>, migrate: Migrate) -> 
     }
     tracing::info!(drain_s = config.node.drain.as_secs_f64(), "stopping: finishing what runs");
     readiness.set_draining(true);
+    waiting.close();
     tokio::select! {
         () = node.drain(config.node.drain) => {}
         () = signals.stop() => {
@@ -107,7 +109,7 @@ fn tokens(config: &Config, file: Option<&Path>, made: &mut Option<Token>) -> Res
     Ok(vec![token])
 }
 
-fn state(node: &Node, config: &Config, tokens: &Tokens, readiness: &Arc<Readiness>) -> ApiState {
+fn state(node: &Node, config: &Config, tokens: &Tokens, readiness: &Arc<Readiness>, waiting: &Waiting) -> ApiState {
     let scheduler = node.scheduler.clone();
     let plans = node.plans.clone();
     let firing = node.firing.as_ref().map(|firing| firing.actor.clone());
@@ -116,6 +118,7 @@ fn state(node: &Node, config: &Config, tokens: &Tokens, readiness: &Arc<Readines
         tokens: tokens.clone(),
         show_payload: config.http.show_payload,
         readiness: readiness.clone(),
+        waiting: waiting.clone(),
         wake: Arc::new(move || scheduler.do_send(crate::actor::message::Wake)),
         wake_firing: Arc::new(move || {
             if let Some(firing) = &firing {
@@ -137,6 +140,8 @@ fn listen(config: &Config, state: Arc<ApiState>, stop: &CancellationToken) -> Re
         App::new().service(scope.configure(http::routes(state.clone())))
     })
     .workers(2)
+    // Whoever has gone away is not worked for any longer: see `http::waiting`.
+    .h1_allow_half_closed(false)
     .shutdown_signal(stop.clone().cancelled_owned())
     .shutdown_timeout(1)
     .bind(config.http.bind)

@@ -20,3 +20,5 @@ mod schedules;
 mod server;
 #[path = "api/tasks.rs"]
 mod tasks;
+#[path = "api/waiting.rs"]
+mod waiting;

@@ -1,6 +1,9 @@
 //! What the pages show is true: the example application works its rows, the README holds what the demo prints.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "examples/worker.rs"]
+mod worker;
+
 use std::fs;
 use std::io::{BufRead as _, BufReader, Lines};
 use std::path::PathBuf;

@@ -59,6 +59,23 @@ fn a_commit_wakes_a_listening_node() {
     assert!(waited < 5_000, "{waited} ms\n{}", node.log());
 }
 
+/// Entries for outside workers start when one asks; one that waits is woken the same way.
+#[test]
+fn a_commit_wakes_a_claim_that_waits() {
+    let Some(database) = TestDatabase::new(Backend::Postgres) else { return };
+    let node = Node::start(&config_with(&database, "poll = \"1h\"", "[tasks.t]\npull = true\n")).wait_ready();
+    until(LIMIT, "the node listens", || database.number(LISTENERS) == 1);
+    std::thread::scope(|scope| {
+        let claim = scope.spawn(|| node.api("POST", "/api/v1/tasks/t/claim", r#"{"wait": "20s"}"#).json());
+        std::thread::sleep(Duration::from_millis(500));
+        let id = insert(&database, "t", "{}");
+        let claimed = claim.join().unwrap();
+        assert_eq!(claimed["entries"][0]["id"], id, "{claimed}");
+        let waited = "SELECT (started_at - created_at) / 1000 FROM soloist_entries";
+        assert!(database.number(waited) < 1_000, "{} ms\n{}", database.number(waited), node.log());
+    });
+}
+
 #[test]
 fn a_lost_notification_costs_no_more_than_a_poll() {
     let Some(database) = TestDatabase::new(Backend::Postgres) else { return };

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use actix::prelude::*;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use self::budget::Slots;
 use super::database::DatabaseActor;
@@ -47,6 +47,8 @@ pub struct Wiring {
     pub poll: Duration,
     /// How long a lease lasts: a claim that is longer on its way than a quarter of it is not started.
     pub lease: Duration,
+    /// Told of each wake, for whoever else waits for work.
+    pub woken: watch::Sender<()>,
 }
 
 /// Decides when to claim and how much.

@@ -8,6 +8,7 @@ use actix_web::web;
 use super::problem::Problem;
 use super::readiness::Readiness;
 use super::tokens::{Caller, Tokens};
+use super::waiting::Waiting;
 use crate::config::{Role, ShowPayload};
 use crate::store::source::TableSource;
 use crate::store::{Connection, Store};
@@ -28,6 +29,8 @@ pub struct ApiState {
     pub show_payload: ShowPayload,
     /// What `/readyz` tells.
     pub readiness: Arc<Readiness>,
+    /// Requests that wait for work.
+    pub waiting: Waiting,
     /// Called after each write that may have made work.
     pub wake: Wake,
     /// Called after each write that may have changed what is due next.

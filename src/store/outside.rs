@@ -3,6 +3,7 @@
 //! Which entries are due, and what is written when one ends, is `claim`'s and `settle`'s; here stands who may have them
 //! and whether a report still counts.
 
+mod hand_back;
 mod report;
 
 use diesel::QueryableByName;
@@ -18,6 +19,7 @@ use crate::error::Result;
 use crate::model::Entry;
 use crate::model::time::Micros;
 
+pub use hand_back::{Claim, hand_back};
 pub use report::{Report, Reported, Terms, report};
 
 /// How often a claim looks again because what it found had to be ended instead of handed out.

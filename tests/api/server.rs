@@ -12,9 +12,10 @@ use serde_json::Value;
 use soloist::config::{
     ClaimChoice, Database, DatabaseUrl, NodeRole, Role, Secret, ShowPayload, Source, Synchronous, Token, Wake,
 };
-use soloist::http::{ApiState, Readiness, Tokens, routes};
+use soloist::http::{ApiState, Readiness, Tokens, Waiting, routes};
 use soloist::store::source::TableSource;
 use soloist::store::{Store, migrate, nodes};
+use tokio::sync::watch;
 
 /// The tokens of the test server, by role.
 pub const READ: &str = "r3ad-token";
@@ -37,6 +38,7 @@ pub struct Api {
     pub state: Arc<ApiState>,
     wakes: Arc<AtomicUsize>,
     firing_wakes: Arc<AtomicUsize>,
+    woken: watch::Sender<()>,
     handle: ServerHandle,
     thread: Option<JoinHandle<()>>,
 }
@@ -97,10 +99,12 @@ impl Api {
         let tokens = Tokens::new(&[token(Role::Read, READ), token(Role::Trigger, TRIGGER), token(Role::Admin, ADMIN)]);
         let readiness = Arc::new(Readiness::default());
         let (wakes, firing_wakes) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let woken = watch::Sender::new(());
         let counting = |counter: &Arc<AtomicUsize>| -> soloist::http::Wake {
-            let counter = counter.clone();
+            let (counter, woken) = (counter.clone(), woken.clone());
             Arc::new(move || {
                 counter.fetch_add(1, Ordering::SeqCst);
+                woken.send_replace(());
             })
         };
         let state = Arc::new(ApiState {
@@ -108,6 +112,8 @@ impl Api {
             tokens: tokens.clone(),
             show_payload,
             readiness: readiness.clone(),
+            // So seldom that whatever is found in time is found by a wake.
+            waiting: Waiting::new(woken.subscribe(), Duration::from_secs(3600)),
             wake: counting(&wakes),
             wake_firing: counting(&firing_wakes),
             sources: Arc::new(move |task| rows.clone().filter(|_| task == "rows")),
@@ -118,6 +124,7 @@ impl Api {
             actix_web::rt::System::new().block_on(async move {
                 let server = HttpServer::new(move || App::new().configure(routes(served.clone())))
                     .workers(2)
+                    .h1_allow_half_closed(false)
                     .disable_signals()
                     .bind(("127.0.0.1", 0))
                     .unwrap();
@@ -128,12 +135,17 @@ impl Api {
             });
         });
         let (port, handle) = receive.recv().unwrap();
-        Self { port, tokens, readiness, state, wakes, firing_wakes, handle, thread: Some(thread) }
+        Self { port, tokens, readiness, state, wakes, firing_wakes, woken, handle, thread: Some(thread) }
     }
 
     /// How often a write has told the node to look.
     pub fn wakes(&self) -> usize {
         self.wakes.load(Ordering::SeqCst)
+    }
+
+    /// Tells it that something may be due, as another node's commit does.
+    pub fn wake(&self) {
+        self.woken.send_replace(());
     }
 
     /// How often a write has told the node to look for due schedules.

@@ -12,6 +12,9 @@ impl Handler<Wake> for SchedulerActor {
     type Result = ();
 
     fn handle(&mut self, _: Wake, ctx: &mut Self::Context) {
+        if let Some(wiring) = &self.wiring {
+            wiring.woken.send_replace(());
+        }
         self.empty = 0;
         self.tick(ctx);
     }

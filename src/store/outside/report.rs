@@ -6,6 +6,7 @@ use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 
 use crate::error::Result;
+use crate::model::time::Micros;
 use crate::model::{Backoff, State};
 use crate::store::connection::Connection;
 use crate::store::settle::{self, Context, Settlement, Verdict};
@@ -49,10 +50,8 @@ pub struct Terms {
 /// What became of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reported {
-    /// Written.
-    Written,
-    /// Written before, under the same claim.
-    Repeated,
+    /// Written, now or before under the same claim: the state that it led to, and when a retry is due.
+    Ended(State, Option<Micros>),
     /// The claim no longer stands; nothing was written. The state that the entry is in.
     Stale(State),
     /// There is no such entry.
@@ -71,6 +70,8 @@ struct Held {
     claim: i64,
     #[diesel(sql_type = Nullable<BigInt>)]
     node_id: Option<i64>,
+    #[diesel(sql_type = BigInt)]
+    run_at: i64,
     #[diesel(sql_type = Integer)]
     attempt: i32,
     #[diesel(sql_type = Nullable<Integer>)]
@@ -89,6 +90,14 @@ struct Held {
     live: i32,
 }
 
+#[derive(QueryableByName)]
+struct Written {
+    #[diesel(sql_type = Text)]
+    state: String,
+    #[diesel(sql_type = BigInt)]
+    run_at: i64,
+}
+
 /// Writes what a worker says of its entry, if its claim stands. `terms` are those of the entry's task.
 pub fn report(
     connection: &mut Connection,
@@ -99,7 +108,7 @@ pub fn report(
 ) -> Result<Reported> {
     connection.transaction(|connection| {
         let sql = connection.dialect().sql(&format!(
-            "SELECT task, state, claim, node_id, attempt, max_attempts, started_at, dedupe_key, source, \
+            "SELECT task, state, claim, node_id, run_at, attempt, max_attempts, started_at, dedupe_key, source, \
              source_version, scheduled_for, CASE WHEN lease_until > {{now}} THEN 1 ELSE 0 END AS live \
              FROM soloist_entries WHERE id = ?{}",
             connection.dialect().for_update()
@@ -111,7 +120,7 @@ pub fn report(
         }
         if !(state == State::Running && held.node_id == Some(0) && held.live == 1) {
             let repeated = repeats(connection, id, &held, state, report)?;
-            return Ok(if repeated { Reported::Repeated } else { Reported::Stale(state) });
+            return Ok(if repeated { ended(state, held.run_at) } else { Reported::Stale(state) });
         }
         let terms = terms(connection, &held.task)?;
         if held.source == 1 && terms.source.is_none() {
@@ -133,8 +142,24 @@ pub fn report(
             ..Context::ending(0)
         };
         let settled = settle::settle(connection, &context, &[settlement])?;
-        Ok(if settled.lost.is_empty() { Reported::Written } else { Reported::Stale(state) })
+        if !settled.lost.is_empty() {
+            return Ok(Reported::Stale(state));
+        }
+        let written = connection
+            .first::<Written>(Statement::new("SELECT state, run_at FROM soloist_entries WHERE id = ?").bind(id))?;
+        Ok(match written {
+            Some(row) => ended(State::parse(&row.state).unwrap_or(state), row.run_at),
+            // The task keeps nothing of what has ended so.
+            None => match report {
+                Report::Completed { .. } => Reported::Ended(State::Completed, None),
+                Report::Failed { .. } => Reported::Ended(State::Failed, None),
+            },
+        })
     })
+}
+
+fn ended(state: State, run_at: Micros) -> Reported {
+    Reported::Ended(state, (state == State::Pending).then_some(run_at))
 }
 
 fn verdict(report: &Report, terms: &Terms, attempt: i32, max_attempts: i32) -> Verdict {
