@@ -12,25 +12,31 @@ mod cursor;
 mod fields;
 mod health;
 mod idempotency;
+mod metrics;
 mod path;
 mod problem;
 mod query;
 mod readiness;
 mod route;
+mod snapshots;
 mod state;
 pub mod token_file;
 mod tokens;
 mod waiting;
+mod watch;
 
 use std::sync::Arc;
 
 use actix_web::web;
 
+pub use metrics::{DEFINITIONS, Definition, Kind};
 pub use problem::Problem;
 pub use readiness::Readiness;
+pub use snapshots::{Snapshot, Snapshots};
 pub use state::{ApiState, Sources, Wake};
 pub use tokens::Tokens;
 pub use waiting::Waiting;
+pub use watch::Watch;
 
 /// The routes of the admin API, to be given to `App::configure` or to the `configure` of a scope.
 pub fn routes(state: Arc<ApiState>) -> impl FnOnce(&mut web::ServiceConfig) {
@@ -38,6 +44,7 @@ pub fn routes(state: Arc<ApiState>) -> impl FnOnce(&mut web::ServiceConfig) {
         service
             .app_data(web::Data::from(state))
             .configure(health::routes)
+            .configure(metrics::routes)
             .configure(api::routes)
             .default_service(web::to(route::nothing_here));
     }

@@ -3,6 +3,7 @@
 //! Owns the order of things: which actor is started before which, what waits for the database, what ends first. No
 //! rule of claims or handlers is here.
 
+mod declarations;
 mod hidden;
 mod open;
 
@@ -23,14 +24,14 @@ use crate::actor::{
     DutyActor, ExecutorActor, FiringActor, HeartbeatActor, LeadershipActor, LeaseActor, SchedulerActor, duty, firing,
     scheduler,
 };
-use crate::config::schedule::Definition;
 use crate::config::{self, Config, DatabaseUrl, HandlerKind, NodeRole};
 use crate::error::Result;
 use crate::store::Store;
-use crate::store::nodes::{Declaration, DeclarationKind};
+use crate::store::nodes::Declaration;
 use crate::store::plan::TaskPlan;
-use crate::store::schedules::DeclaredSchedule;
+use crate::telemetry::meters::Meters;
 
+use declarations::declarations;
 pub(crate) use hidden::hidden;
 pub use open::{Migrate, Opened};
 
@@ -47,6 +48,8 @@ pub struct Node {
     pub config: Arc<Config>,
     /// Its database.
     pub store: Store,
+    /// What it counts of itself.
+    pub meters: Meters,
     /// Decides when to claim; also in the `SystemRegistry`.
     pub scheduler: Addr<SchedulerActor>,
     /// Runs handlers.
@@ -82,6 +85,7 @@ impl Node {
         let statements = statements(&config);
         let store = Store::new(&config.database, config.node.lease, statements);
         let tally = Tally::default();
+        let meters = tally.meters.clone();
         let pool = |threads, pool| {
             let store = store.clone();
             SyncArbiter::start(threads, move || DatabaseActor::new(store.clone(), pool))
@@ -131,6 +135,7 @@ impl Node {
                 node: config.node.name.clone(),
                 lease: config.node.lease,
                 poll: config.node.poll,
+                meters: tally.meters.clone(),
             };
             let actor = FiringActor::start_in_arbiter(&scheduling.handle(), move |_| FiringActor::new(wiring));
             let (leases, told, lease) = (lease_actor.clone(), actor.clone().recipient(), config.node.lease);
@@ -169,7 +174,20 @@ impl Node {
         };
         let schedules = Arc::new(RwLock::new(declarations(&config)));
         let (generation, plans) = (Arc::default(), Arc::default());
-        Self { config, store, scheduler, executor, heartbeat, duty, firing, schedules, generation, plans, woken }
+        Self {
+            config,
+            store,
+            meters,
+            scheduler,
+            executor,
+            heartbeat,
+            duty,
+            firing,
+            schedules,
+            generation,
+            plans,
+            woken,
+        }
     }
 
     /// Brings the database to this binary's schema and begins to work. Goes on trying while the database does not
@@ -190,6 +208,7 @@ impl Node {
         self.plans.write().unwrap_or_else(PoisonError::into_inner).clone_from(&plans);
         self.executor.do_send(Configure { plans: plans.clone() });
         let schedules = self.schedules.read().unwrap_or_else(PoisonError::into_inner).clone();
+        self.meters.declare(plans.iter().map(|plan| plan.name()), schedules.iter().map(|one| one.name.as_str()));
         self.duty.do_send(Declare { plans: plans.clone(), schedules, anew });
         if self.config.node.has(NodeRole::Worker) {
             self.scheduler.do_send(Configure { plans });
@@ -275,16 +294,6 @@ impl Node {
         #[cfg(not(feature = "postgres"))]
         let _ = (database, DatabaseUrl::memory);
     }
-}
-
-/// What a node declares of its schedules.
-fn declarations(config: &Config) -> Vec<Declaration> {
-    let declaration = |schedule: &config::Schedule| {
-        let sweeps = config.tasks.get(&schedule.task).is_some_and(|task| task.source.is_some());
-        let declared = DeclaredSchedule { definition: Definition::from(schedule), sweeps };
-        Declaration { kind: DeclarationKind::Schedule, name: schedule.name.clone(), body: declared.to_json() }
-    };
-    config.schedules.values().map(declaration).collect()
 }
 
 /// How many SQL handlers may run at once.

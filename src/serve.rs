@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::{Config, NodeRole, Token};
 use crate::error::{Error, Result};
-use crate::http::{self, ApiState, Readiness, Tokens, Waiting, token_file};
+use crate::http::{self, ApiState, Readiness, Tokens, Waiting, Watch, token_file};
 use crate::node::{Migrate, Node};
 use crate::{handler, store};
 
@@ -115,6 +115,7 @@ fn state(node: &Node, config: &Config, tokens: &Tokens, readiness: &Arc<Readines
     let firing = node.firing.as_ref().map(|firing| firing.actor.clone());
     ApiState {
         store: node.store.clone(),
+        watch: Watch::new(node.store.clone(), &config.node.name, node.meters.clone()),
         tokens: tokens.clone(),
         show_payload: config.http.show_payload,
         readiness: readiness.clone(),

@@ -45,7 +45,7 @@ use std::time::Duration;
 
 pub use connection::Connection;
 use pool::Queue;
-pub use pool::{Lent, Pool};
+pub use pool::{Lent, Pool, PoolUse};
 use setup::Purpose;
 use statement::Statement;
 
@@ -142,6 +142,11 @@ impl Store {
     /// A connection for statements that a user wrote.
     pub fn handler(&self) -> Result<Lent> {
         self.handler.get()
+    }
+
+    /// How each pool is used at this moment.
+    pub fn pools(&self) -> [PoolUse; 6] {
+        [&self.work, &self.sweep, &self.firing, &self.lease, &self.read, &self.handler].map(Pool::used)
     }
 
     /// What the server calls itself; an error that names version and minimum if it is too old.

@@ -1,4 +1,6 @@
-//! Where log lines go and what they look like.
+//! Where log lines go and what they look like; what a node counts of itself stands below.
+
+pub mod meters;
 
 use std::io::IsTerminal as _;
 

@@ -10,6 +10,8 @@ mod claims;
 mod entries;
 #[path = "api/idempotency.rs"]
 mod idempotency;
+#[path = "api/metrics.rs"]
+mod metrics;
 #[path = "api/refusals.rs"]
 mod refusals;
 #[path = "api/rows.rs"]

@@ -98,8 +98,7 @@ pub struct DutyActor {
     waiting: Vec<oneshot::Sender<()>>,
 }
 
-/// One look of a duty: what it does, and what it says to the actor after. The span is how soon to look again, if not
-/// in its usual time.
+/// One look of a duty. The span is how soon to look again, if not in its usual time.
 type Look = LocalBoxFuture<'static, Result<Option<Duration>>>;
 
 impl DutyActor {
@@ -144,6 +143,7 @@ impl DutyActor {
                 }
                 Err(error) => {
                     tracing::warn!(duty = name, %error, "a duty failed; it is tried again");
+                    act.wiring.tally.meters.duty_failed(name);
                     report.error = Some(error.to_string());
                     wait = wait.max(Duration::from_millis(500));
                 }

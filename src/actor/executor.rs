@@ -117,6 +117,7 @@ impl ExecutorActor {
         if self.past {
             stop.cancel();
         }
+        self.tally.meters.started(working.plan.name(), entries.len());
         for entry in &entries {
             let open = Open {
                 claim: entry.claim,
@@ -169,6 +170,9 @@ impl ExecutorActor {
             open.ended = true;
             let probe = open.probe;
             let working = open.task.clone();
+            if matches!(outcome, Outcome::Recorded { lost: true }) {
+                self.tally.meters.lost(&task, 1);
+            }
             let verdict = judge(&working.plan, &entry, outcome);
             let sample = Sample {
                 started_at: entry.started_at,

@@ -14,6 +14,7 @@ use super::scheduler::SchedulerActor;
 use crate::error::{Error, Result};
 use crate::store::firings::Pass;
 use crate::store::schedules::Seen;
+use crate::telemetry::meters::Meters;
 
 /// What a node that does not lead leaves to the leader; by chance up to half a second more.
 const OVERDUE: Duration = Duration::from_secs(1);
@@ -43,6 +44,8 @@ pub struct Wiring {
     pub lease: Duration,
     /// The longest between two looks.
     pub poll: Duration,
+    /// Where what was decided is counted, and who leads.
+    pub meters: Meters,
 }
 
 /// Decides when to look for due schedules.
@@ -124,6 +127,7 @@ impl FiringActor {
             Ok(planned) => {
                 self.failures = 0;
                 self.seen = planned.seen;
+                self.wiring.meters.fired(&planned.passed.told);
                 if planned.passed.fired + planned.passed.woken > 0 {
                     self.wiring.scheduler.do_send(Wake);
                 }
@@ -171,6 +175,7 @@ impl Handler<LeaseLost> for FiringActor {
         self.node_id = None;
         self.declared = false;
         self.leads_until = None;
+        self.wiring.meters.leads(None);
         // What is in force may change until it is back.
         self.seen = None;
         self.reconciled = None;
@@ -183,6 +188,7 @@ impl Handler<Leads> for FiringActor {
     fn handle(&mut self, message: Leads, ctx: &mut Self::Context) {
         let led = self.leads();
         self.leads_until = message.until;
+        self.wiring.meters.leads(message.until);
         if self.leads() && !led {
             self.look(ctx);
         }

@@ -148,6 +148,7 @@ impl SchedulerActor {
                         }
                         if let (Ok(batch), Some(wiring)) = (&result, &act.wiring) {
                             act.recorded += batch.worked.len() as u64;
+                            wiring.tally.meters.started(&name, batch.worked.len());
                             wiring.tally.add(&name, batch.worked.iter().cloned());
                         }
                         act.received(node_id, result, ctx);

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::model::sums::{End, Sample, Sums};
 use crate::model::time::{Micros, SECOND};
+use crate::telemetry::meters::{Meters, OfTask};
 
 #[derive(Default)]
 struct Minutes {
@@ -15,17 +16,23 @@ struct Minutes {
 
 /// The sums of this process; cheap to clone.
 #[derive(Clone, Default)]
-pub struct Tally(Arc<Mutex<Minutes>>);
+pub struct Tally {
+    minutes: Arc<Mutex<Minutes>>,
+    /// The same since the start, and more, for the metrics.
+    pub meters: Meters,
+}
 
 impl Tally {
     /// Adds attempts of one task.
     pub fn add(&self, task: &str, samples: impl IntoIterator<Item = Sample>) {
-        let mut minutes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut minutes = self.minutes.lock().unwrap_or_else(PoisonError::into_inner);
         let mut current: Option<(Micros, Sums)> = None;
+        let mut meter = OfTask::default();
         for sample in samples {
             if sample.end == End::Uncounted {
                 continue;
             }
+            meter.note(&sample);
             let minute = (sample.started_at + sample.run).div_euclid(60 * SECOND) * 60 * SECOND;
             match &mut current {
                 Some((at, sums)) if *at == minute => sums.note(&sample),
@@ -38,11 +45,15 @@ impl Tally {
             }
         }
         minutes.merge(task, current);
+        drop(minutes);
+        if meter != OfTask::default() {
+            self.meters.add(task, &meter);
+        }
     }
 
     /// Totals that changed since the last call; minutes long past are forgotten once told.
     pub fn take_changed(&self) -> Vec<(Micros, String, Sums)> {
-        let mut minutes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut minutes = self.minutes.lock().unwrap_or_else(PoisonError::into_inner);
         let newest = minutes.by_minute.keys().map(|(minute, _)| *minute).max().unwrap_or(0);
         let mut changed = Vec::new();
         minutes.by_minute.retain(|(minute, task), (sums, dirty)| {
@@ -58,7 +69,7 @@ impl Tally {
 
     /// Takes back that these were written, so that they are told again.
     pub fn put_back(&self, changed: &[(Micros, String, Sums)]) {
-        let mut minutes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut minutes = self.minutes.lock().unwrap_or_else(PoisonError::into_inner);
         for (minute, task, _) in changed {
             if let Some((_, dirty)) = minutes.by_minute.get_mut(&(*minute, task.clone())) {
                 *dirty = true;

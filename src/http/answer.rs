@@ -1,6 +1,7 @@
 //! Answers that are no problem.
 
 use actix_web::HttpResponse;
+use actix_web::body::MessageBody;
 use actix_web::http::{StatusCode, header};
 use serde::Serialize;
 
@@ -20,7 +21,7 @@ pub(super) fn text(body: &impl Serialize) -> Result<String, Problem> {
 }
 
 /// An answer whose JSON is written already.
-pub(super) fn written(status: StatusCode, text: String) -> HttpResponse {
+pub(super) fn written(status: StatusCode, text: impl MessageBody + 'static) -> HttpResponse {
     HttpResponse::build(status)
         .insert_header((header::CONTENT_TYPE, "application/json"))
         .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))

@@ -12,14 +12,15 @@ mod tasks;
 use actix_web::middleware::from_fn;
 use actix_web::web;
 
-use super::auth;
 use super::route::{delete, get, nothing_here, patch, post, resource};
+use super::{auth, metrics};
 use crate::config::Role::{Admin, Read, Trigger};
 
 /// All routes under `/api/v1`, behind a token.
 pub(super) fn routes(service: &mut web::ServiceConfig) {
     let api = web::scope("/api/v1")
         .wrap(from_fn(auth::authenticate))
+        .wrap(from_fn(metrics::count))
         .service(resource("/entries", [get(Read, entries::list), post(Trigger, entries::create)]))
         .service(resource("/entries/{id}", [get(Read, entries::show), delete(Admin, entries::delete)]))
         .service(resource("/entries/{id}/retry", [post(Admin, entries::retry)]))

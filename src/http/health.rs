@@ -1,10 +1,12 @@
 //! `/healthz` and `/readyz`: the two routes that ask for no token.
 
 use actix_web::http::{Method, StatusCode, header};
+use actix_web::middleware::from_fn;
 use actix_web::web;
 use serde_json::json;
 
 use super::answer::{self, Answer};
+use super::metrics;
 use super::problem::Problem;
 use super::route::{open, resource};
 use super::state::ApiState;
@@ -12,8 +14,12 @@ use super::state::ApiState;
 /// The two routes.
 pub(super) fn routes(service: &mut web::ServiceConfig) {
     service
-        .service(resource("/healthz", [open(Method::GET, live), open(Method::HEAD, live)]))
-        .service(resource("/readyz", [open(Method::GET, ready), open(Method::HEAD, ready)]));
+        .service(
+            resource("/healthz", [open(Method::GET, live), open(Method::HEAD, live)]).wrap(from_fn(metrics::count)),
+        )
+        .service(
+            resource("/readyz", [open(Method::GET, ready), open(Method::HEAD, ready)]).wrap(from_fn(metrics::count)),
+        );
 }
 
 async fn live() -> Answer {

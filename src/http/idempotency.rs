@@ -116,6 +116,7 @@ impl ApiState {
         });
         match done.await.map_err(|_| Problem::internal("the work on the database was cut short"))?? {
             Once::Done(kept) => {
+                self.watch.snapshots.written();
                 (self.wake)();
                 Ok(answer::written(status, kept.body))
             }

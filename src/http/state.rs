@@ -9,6 +9,7 @@ use super::problem::Problem;
 use super::readiness::Readiness;
 use super::tokens::{Caller, Tokens};
 use super::waiting::Waiting;
+use super::watch::Watch;
 use crate::config::{Role, ShowPayload};
 use crate::store::source::TableSource;
 use crate::store::{Connection, Store};
@@ -37,6 +38,8 @@ pub struct ApiState {
     pub wake_firing: Wake,
     /// Where the rows of a `pull` task with a source are read and marked.
     pub sources: Sources,
+    /// What there is to be watched.
+    pub watch: Watch,
 }
 
 impl ApiState {
@@ -59,6 +62,7 @@ impl ApiState {
         work: impl FnOnce(&mut Connection) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
         let done = self.database(work).await?;
+        self.watch.snapshots.written();
         (self.wake)();
         Ok(done)
     }
@@ -69,6 +73,7 @@ impl ApiState {
         work: impl FnOnce(&mut Connection) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
         let done = self.database(work).await?;
+        self.watch.snapshots.written();
         (self.wake_firing)();
         Ok(done)
     }

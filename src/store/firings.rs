@@ -12,7 +12,7 @@ mod work;
 
 pub use list::{FiringShape, list};
 pub use now::fire_now;
-pub use pass::{Pass, Passed, pass};
+pub use pass::{Pass, Passed, Told, pass};
 pub use work::{Made, keep_results, keep_sweep_results};
 
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Pools of connections, each for a purpose of its own.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::connection::{self, Connection};
 use super::dialect::Dialect;
@@ -10,6 +10,7 @@ use super::setup::{self, Purpose};
 use super::turn::{Gate, Turn};
 use crate::config::{Database, DatabaseUrl};
 use crate::error::{Error, Result};
+use crate::model::{Spread, time::micros};
 
 /// How long a caller waits for a free or new connection before it hears that there is none.
 const CHECKOUT: Duration = Duration::from_secs(5);
@@ -80,6 +81,23 @@ impl<E> r2d2::HandleError<E> for Quiet {
 pub struct Pool {
     inner: r2d2::Pool<Manager>,
     last_error: Arc<Mutex<Option<Error>>>,
+    name: &'static str,
+    waits: Arc<Mutex<Spread>>,
+}
+
+/// How a pool is used.
+#[derive(Debug, Clone)]
+pub struct PoolUse {
+    /// What its connections are for.
+    pub name: &'static str,
+    /// Connections that are lent.
+    pub lent: u32,
+    /// Open connections that nobody uses.
+    pub idle: u32,
+    /// The most that there may be.
+    pub max: u32,
+    /// How long callers waited for one, those in vain too.
+    pub waits: Spread,
 }
 
 /// Where the connections of several pools wait for their turn, on a database with one writer.
@@ -92,7 +110,7 @@ pub type Lent = r2d2::PooledConnection<Manager>;
 impl Pool {
     /// A pool of at most `size` connections.
     pub(super) fn new(database: &Database, purpose: Purpose, size: usize, queue: Option<&Queue>) -> Self {
-        let last_error = Arc::new(Mutex::new(None));
+        let (last_error, name) = (Arc::new(Mutex::new(None)), purpose.name);
         let _ = queue; // only SQLite's writers queue
         let manager = Manager {
             database: database.clone(),
@@ -110,16 +128,31 @@ impl Pool {
             .max_lifetime(None)
             .error_handler(Box::new(Quiet))
             .build_unchecked(manager);
-        Self { inner, last_error }
+        Self { inner, last_error, name, waits: Arc::default() }
     }
 
     /// A connection, new or used; an error that passes if none comes within 5 s.
     pub fn get(&self) -> Result<Lent> {
-        self.inner.get().map_err(|_| {
+        let start = Instant::now();
+        let lent = self.inner.get();
+        self.waits.lock().unwrap_or_else(PoisonError::into_inner).note(micros(start.elapsed()));
+        lent.map_err(|_| {
             let last = self.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone();
             last.unwrap_or_else(|| {
                 Error::transient(format!("no database connection was free within {} s", CHECKOUT.as_secs()))
             })
         })
+    }
+
+    /// How it is used at this moment.
+    pub(super) fn used(&self) -> PoolUse {
+        let state = self.inner.state();
+        PoolUse {
+            name: self.name,
+            lent: state.connections.saturating_sub(state.idle_connections),
+            idle: state.idle_connections,
+            max: self.inner.max_size(),
+            waits: self.waits.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
     }
 }

@@ -12,9 +12,12 @@ use serde_json::Value;
 use soloist::config::{
     ClaimChoice, Database, DatabaseUrl, NodeRole, Role, Secret, ShowPayload, Source, Synchronous, Token, Wake,
 };
-use soloist::http::{ApiState, Readiness, Tokens, Waiting, routes};
+use soloist::http::{ApiState, Readiness, Tokens, Waiting, Watch, routes};
+use soloist::store::source::TableSource;
 use soloist::store::source::TableSource;
 use soloist::store::{Store, migrate, nodes};
+use soloist::store::{Store, migrate, nodes};
+use soloist::telemetry::meters::Meters;
 use tokio::sync::watch;
 
 /// The tokens of the test server, by role.
@@ -108,6 +111,7 @@ impl Api {
             })
         };
         let state = Arc::new(ApiState {
+            watch: Watch::new(store.clone(), "web-1", Meters::default()),
             store,
             tokens: tokens.clone(),
             show_payload,

@@ -88,6 +88,7 @@ impl DutyActor {
             }
             if rescued.entries > 0 {
                 tracing::warn!(entries = rescued.entries, "entries were taken over");
+                wiring.tally.meters.rescued(rescued.entries);
                 wiring.scheduler.do_send(Wake);
             }
             Ok(None)

@@ -4,17 +4,26 @@
 //! the connection broke between commit and answer, go back: nobody would ever work them while this node lives.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use actix::prelude::*;
 
-use super::{DutyActor, Look, gone};
+use super::{DutyActor, Look, Wiring, gone};
 use crate::actor::message::{Abandon, OpenClaims, Perform, Wake};
+use crate::error::{Error, Result};
 use crate::store::settle::{self, Context as SettleContext, Settlement, Verdict};
+
+/// How long after the first look a second one says whether a claim no longer stands. Until then the executor has heard
+/// of what a handler itself has committed.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// Entries and their claims.
+type Claims = HashMap<i64, i64>;
 
 /// What one look found that the executor did not have.
 #[derive(Message)]
-#[rtype(result = "HashMap<i64, i64>")]
-struct Unknown(HashMap<i64, i64>);
+#[rtype(result = "Claims")]
+struct Unknown(Claims);
 
 impl Handler<Unknown> for DutyActor {
     type Result = MessageResult<Unknown>;
@@ -35,27 +44,13 @@ impl DutyActor {
         let node_id = self.node_id;
         Box::pin(async move {
             let Some(node_id) = node_id else { return Ok(None) };
-            let open = wiring.executor.send(OpenClaims).await.map_err(|error| gone(&error))?;
-            let (tell, told) = tokio::sync::oneshot::channel();
-            let read = Perform {
-                what: "reading claims",
-                work: Box::new(move |connection| {
-                    // The receiver waits on the same future: it cannot be gone.
-                    let _ = tell.send(settle::running(connection, node_id)?);
-                    Ok(false)
-                }),
-            };
-            wiring.database.send(read).await.map_err(|error| gone(&error))??;
-            let Ok(running) = told.await else { return Ok(None) };
-            let running: HashMap<_, _> = running.into_iter().collect();
-            let ended: Vec<_> = open.into_iter().filter(|(id, claim)| running.get(id) != Some(claim)).collect();
+            let (mut ended, unknown) = differing(&wiring, node_id).await?;
             if !ended.is_empty() {
-                wiring.executor.do_send(Abandon { claims: ended });
+                tokio::time::sleep(AGAIN).await;
+                let (still, _) = differing(&wiring, node_id).await?;
+                ended.retain(|id, claim| still.get(id) == Some(&*claim));
+                wiring.executor.do_send(Abandon { claims: ended.into_iter().collect() });
             }
-            // Asked again after the read: what was claimed in between is known by now or will be.
-            let open: HashMap<_, _> =
-                wiring.executor.send(OpenClaims).await.map_err(|error| gone(&error))?.into_iter().collect();
-            let unknown = running.into_iter().filter(|(id, claim)| open.get(id) != Some(claim)).collect();
             let twice = duty.send(Unknown(unknown)).await.map_err(|error| gone(&error))?;
             if twice.is_empty() {
                 return Ok(None);
@@ -74,4 +69,31 @@ impl DutyActor {
             Ok(None)
         })
     }
+}
+
+/// What the executor works and the database does not hold, and what the database holds and the executor does not work.
+async fn differing(wiring: &Wiring, node_id: i64) -> Result<(Claims, Claims)> {
+    let open = || async {
+        let open = wiring.executor.send(OpenClaims).await.map_err(|error| gone(&error))?;
+        Ok::<Claims, Error>(open.into_iter().collect())
+    };
+    let before = open().await?;
+    let (tell, told) = tokio::sync::oneshot::channel();
+    let read = Perform {
+        what: "reading claims",
+        work: Box::new(move |connection| {
+            // The receiver waits on the same future: it cannot be gone.
+            let _ = tell.send(settle::running(connection, node_id)?);
+            Ok(false)
+        }),
+    };
+    wiring.database.send(read).await.map_err(|error| gone(&error))??;
+    let running = told.await.map_err(|_| Error::internal("claims were read and not told"))?;
+    let running: Claims = running.into_iter().collect();
+    // Asked again after the read: what was claimed in between is known by now or will be.
+    let after = open().await?;
+    let lacks = |claims: &Claims, id: &i64, claim: &i64| claims.get(id) != Some(claim);
+    let ended = before.into_iter().filter(|(id, claim)| lacks(&running, id, claim)).collect();
+    let unknown = running.into_iter().filter(|(id, claim)| lacks(&after, id, claim)).collect();
+    Ok((ended, unknown))
 }

@@ -115,6 +115,7 @@ impl ExecutorActor {
         match result {
             Ok(settled) => {
                 if !settled.lost.is_empty() {
+                    self.tally.meters.lost(message.plan.name(), settled.lost.len());
                     tracing::warn!(task = message.plan.name(), lost = settled.lost.len(), "claims were lost: fenced");
                 }
                 for (entry, words) in &settled.refused {

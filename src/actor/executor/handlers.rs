@@ -40,6 +40,9 @@ impl Handler<LeaseLost> for ExecutorActor {
 
     fn handle(&mut self, _: LeaseLost, _: &mut Self::Context) {
         let lost = self.open.len();
+        for open in self.open.values() {
+            self.tally.meters.lost(open.task.plan.name(), 1);
+        }
         self.stop_all();
         self.open.clear();
         self.acknowledger.clear();
@@ -96,6 +99,7 @@ impl Handler<Abandon> for ExecutorActor {
                 && let Some(open) = self.open.remove(&entry)
             {
                 tracing::warn!(task = open.task.plan.name(), entry, "its claim no longer stands: the handler is ended");
+                self.tally.meters.lost(open.task.plan.name(), 1);
                 // A call for several entries goes on for the others.
                 if Rc::strong_count(&open.stop) == 1 {
                     open.stop.cancel();

@@ -1,6 +1,9 @@
 //! The state of the whole, and the nodes.
 
+use std::time::Duration;
+
 use actix_web::HttpRequest;
+use actix_web::http::StatusCode;
 use actix_web::web::Data;
 
 use crate::http::answer::{self, Answer};
@@ -9,15 +12,19 @@ use crate::http::query::Query;
 use crate::http::state::ApiState;
 use crate::model::time::{Micros, SECOND};
 use crate::store::entries::Page;
-use crate::store::{node_list, nodes, status};
+use crate::store::{node_list, nodes};
 
 /// How long a node that is gone is still listed.
 const REMEMBERED: Micros = 86_400 * SECOND;
 
+/// How old a status may be.
+const OLDEST: Duration = Duration::from_secs(1);
+
 /// `GET /status`
 pub(super) async fn show(state: Data<ApiState>, request: HttpRequest) -> Answer {
     Query::read(&request, &[])?;
-    answer::ok(&state.database(|connection| Ok(status::read(connection)?)).await?)
+    let snapshot = state.watch.snapshots.get(OLDEST).await;
+    Ok(answer::written(StatusCode::OK, snapshot.json().map_err(Clone::clone)?))
 }
 
 /// `GET /nodes`: those that live and those of the last day, newest incarnation first.

@@ -5,11 +5,12 @@ use std::collections::{HashMap, HashSet};
 use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 
+use super::pass::Told;
 use super::record::{Moved, OpenRun, Records};
 use super::work::{Going, Made, Wanted};
 use crate::config::schedule::{Definition, Overlap, Schedule};
 use crate::error::Result;
-use crate::firing::{self, Decision, Item, Situation, Work};
+use crate::firing::{self, Decision, Item, Outcome, Situation, Work};
 use crate::model::time::{Micros, SECOND};
 
 /// How soon a schedule is looked at again whose queued due time waits for the work before it.
@@ -126,6 +127,17 @@ impl Decided {
                 Some(Wanted { schedule: &self.schedule, due: *due, sweeps, by_hand: false })
             }
             Item::Leave { .. } => None,
+        })
+    }
+
+    /// What is to be told of it.
+    pub fn told(&self) -> impl Iterator<Item = Told> {
+        self.decision.items.iter().map(|item| {
+            let (outcome, count, late) = match item {
+                Item::Fire(due) => (Outcome::Fired, 1, Some(self.row.now - due)),
+                Item::Leave { outcome, count, .. } => (*outcome, *count, None),
+            };
+            Told { schedule: self.row.name.clone(), outcome, count, late }
         })
     }
 

@@ -9,7 +9,7 @@ use super::decided::{Decided, Row};
 use super::record::{self, Moved, Records};
 use super::work;
 use crate::error::Result;
-use crate::firing;
+use crate::firing::{self, Outcome};
 use crate::model::time::{Micros, SECOND};
 use crate::store::connection::Connection;
 use crate::store::statement::Statement;
@@ -36,13 +36,28 @@ pub struct Pass {
     pub overdue: Duration,
 }
 
+/// What was decided about due times of a schedule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// Whose.
+    pub schedule: String,
+    /// What became of them.
+    pub outcome: Outcome,
+    /// How many.
+    pub count: u64,
+    /// How late it was, of one that fired.
+    pub late: Option<Micros>,
+}
+
 /// What a pass came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Passed {
     /// Due times that fired.
     pub fired: usize,
     /// Retries that were brought forward to now.
     pub woken: usize,
+    /// What was decided, for the metrics.
+    pub told: Vec<Told>,
     /// How long until the next schedule is to be looked at; nothing if none is to come. Zero if there is more now.
     pub next_in: Option<Duration>,
 }
@@ -53,7 +68,7 @@ pub fn pass(connection: &mut Connection, pass: &Pass) -> Result<Passed> {
     // Read first: most looks find nothing, and take no lock.
     let Some(in_micros) = next_look(connection)? else { return Ok(Passed::default()) };
     if in_micros + overdue > 0 {
-        return Ok(Passed { fired: 0, woken: 0, next_in: Some(span(in_micros + overdue)) });
+        return Ok(Passed { next_in: Some(span(in_micros + overdue)), ..Passed::default() });
     }
     let mut names = Vec::new();
     let together = connection.transaction(|connection| {
@@ -71,7 +86,8 @@ pub fn pass(connection: &mut Connection, pass: &Pass) -> Result<Passed> {
         result => result?,
     };
     let next = if done.more { Some(0) } else { next_look(connection)? };
-    Ok(Passed { fired: done.fired, woken: done.woken, next_in: next.map(|next| span(next + overdue)) })
+    let next_in = next.map(|next| span(next + overdue));
+    Ok(Passed { fired: done.fired, woken: done.woken, told: done.told, next_in })
 }
 
 /// What one transaction came to.
@@ -80,6 +96,7 @@ struct Done {
     fired: usize,
     /// Retries that begin now.
     woken: usize,
+    told: Vec<Told>,
     /// True if there may be more now.
     more: bool,
 }
@@ -97,6 +114,7 @@ fn one_by_one(connection: &mut Connection, pass: &Pass, overdue: Micros, names: 
             Ok(one) => {
                 done.fired += one.fired;
                 done.woken += one.woken;
+                done.told.extend(one.told);
             }
             Err(error) if !error.is_transient() => {
                 tracing::error!(schedule = name, %error, "the schedule cannot be fired; tried again in a minute");
@@ -186,7 +204,8 @@ fn fire(connection: &mut Connection, pass: &Pass, rows: Vec<Row>) -> Result<Done
     }
     records.write(connection)?;
     record::move_on(connection, &moved)?;
-    Ok(Done { fired, woken: forward.len(), more })
+    let told = decided.iter().flat_map(Decided::told).collect();
+    Ok(Done { fired, woken: forward.len(), told, more })
 }
 
 /// When the oldest of the living schedulers started.
