@@ -14,7 +14,7 @@ use std::time::Duration;
 use futures_util::future::LocalBoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use crate::model::{Entry, Outcome};
+use crate::model::{Entry, Outcome, Trace};
 
 /// One call of a handler: entries of one task, at most `batch` of them.
 #[derive(Debug)]
@@ -26,6 +26,17 @@ pub struct Call {
     /// Cancelled when the call must end now: its claim is lost, or the drain is over. The handler ends what it
     /// started and answers `HandedBack` for what did not finish.
     pub stop: CancellationToken,
+    /// The trace that the call goes on with, and the span of the call itself.
+    pub trace: Trace,
+}
+
+/// The trace that a call of these goes on with: that of the entries if they share one, else a new one.
+pub fn trace_of(entries: &[Entry]) -> Trace {
+    let mut traces = entries.iter().map(|entry| entry.trace);
+    match traces.next().flatten() {
+        Some(first) if traces.all(|other| other.is_some_and(|other| other.id == first.id)) => first.child(),
+        _ => Trace::begin(),
+    }
 }
 
 /// What works entries of one task. Lives on the executor's arbiter; its futures never leave it.

@@ -22,6 +22,7 @@ mod snapshots;
 mod state;
 pub mod token_file;
 mod tokens;
+mod trace_header;
 mod waiting;
 mod watch;
 

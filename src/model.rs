@@ -10,9 +10,11 @@ pub mod spread;
 pub mod start_times;
 pub mod sums;
 pub mod time;
+pub mod trace;
 
 pub use entry::{Entry, State};
 pub use new_entry::{NewEntry, RunAt};
 pub use outcome::Outcome;
 pub use policy::{Backoff, Delivery, Keep, Retention};
 pub use spread::Spread;
+pub use trace::Trace;

@@ -106,10 +106,10 @@ impl Node {
         let (scheduling, executing, beating) = (Arbiter::new(), Arbiter::new(), Arbiter::new());
         let executor = {
             let (database, statements, tally) = (database.clone(), statements.clone(), tally.clone());
-            let hidden = hidden(&config);
+            let of_node = (config.node.name.clone(), hidden(&config));
             let lease = config.node.lease;
             ExecutorActor::start_in_arbiter(&executing.handle(), move |_| {
-                ExecutorActor::new(database, statements, tally, hidden, lease)
+                ExecutorActor::new(database, statements, tally, of_node, lease)
             })
         };
         let woken;

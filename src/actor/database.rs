@@ -214,6 +214,7 @@ impl Handler<Settle> for DatabaseActor {
     type Result = Result<Settled>;
 
     fn handle(&mut self, message: Settle, _: &mut Self::Context) -> Self::Result {
+        let _entered = message.span.enter();
         guard::catch("recording results", || self.settle(&message))
     }
 }
@@ -222,6 +223,7 @@ impl Handler<RunStatement> for DatabaseActor {
     type Result = Result<Ran>;
 
     fn handle(&mut self, message: RunStatement, _: &mut Self::Context) -> Self::Result {
+        let _entered = message.span.enter();
         guard::catch("running an SQL handler", || {
             statement_handler::run(&mut *self.connection()?, &message.plan, &message.entry)
         })

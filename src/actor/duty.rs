@@ -8,7 +8,7 @@ mod sums;
 mod sweep;
 mod verify;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -89,7 +89,7 @@ pub struct DutyActor {
     first_node_id: Option<i64>,
     reports: BTreeMap<&'static str, Report>,
     /// Claims that the database had and the executor did not, at the last look.
-    unknown: HashMap<i64, i64>,
+    unknown: HashSet<(i64, i64)>,
     clock: rescue::ClockGuard,
     last_missing: Option<Instant>,
     /// True once the tasks have been declared.
@@ -113,7 +113,7 @@ impl DutyActor {
             node_id: None,
             first_node_id: None,
             reports: BTreeMap::new(),
-            unknown: HashMap::new(),
+            unknown: HashSet::new(),
             last_missing: None,
             declared: false,
             waiting: Vec::new(),

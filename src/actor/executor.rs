@@ -5,6 +5,7 @@
 
 mod acknowledge;
 mod handlers;
+mod span;
 mod work;
 
 use std::collections::HashMap;
@@ -17,6 +18,7 @@ use actix::prelude::*;
 use futures_util::FutureExt;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
+use tracing::{Instrument as _, Span};
 
 use self::acknowledge::Acknowledger;
 use super::database::DatabaseActor;
@@ -25,7 +27,7 @@ use super::message::{Finished, Recorded};
 use super::scheduler::SchedulerActor;
 use super::tally::Tally;
 use crate::config::Timeout;
-use crate::handler::{Call, Handler as TaskHandler};
+use crate::handler::{Call, Handler as TaskHandler, trace_of};
 use crate::model::sums::Sample;
 use crate::model::time::micros;
 use crate::model::{Entry, Outcome};
@@ -34,15 +36,21 @@ use crate::store::settle::judge::judge;
 
 /// A claim that is being worked.
 struct Open {
-    claim: i64,
     task: Rc<Working>,
     /// Shared by the entries of one call.
-    stop: Rc<CancellationToken>,
+    call: Rc<Started>,
     probe: bool,
     /// True once the handler has ended and the result waits to be recorded.
     ended: bool,
     /// For the sums, once it is recorded: what is lost is counted by whoever works it again.
     sample: Option<Sample>,
+}
+
+/// A call that was begun.
+struct Started {
+    stop: CancellationToken,
+    /// What stands on each of its log lines.
+    span: Span,
 }
 
 /// A task with its handler.
@@ -57,13 +65,16 @@ pub struct ExecutorActor {
     statements: Addr<DatabaseActor>,
     scheduler: Option<Addr<SchedulerActor>>,
     tally: Tally,
+    /// The node's label.
+    node: String,
     /// Environment variables that programs must not see.
     hidden: Vec<String>,
     lease: Duration,
     client: Option<reqwest::Client>,
     tasks: HashMap<String, Rc<Working>>,
     node_id: i64,
-    open: HashMap<i64, Open>,
+    /// By entry and claim: one may be claimed again before the record of its last attempt is confirmed.
+    open: HashMap<(i64, i64), Open>,
     acknowledger: Acknowledger,
     draining: Option<oneshot::Sender<()>>,
     /// True once a drain's time is over: what still comes is handed back without being started.
@@ -78,6 +89,7 @@ struct Ended {
     entries: Vec<Entry>,
     outcomes: Vec<Outcome>,
     ran: Duration,
+    span: Span,
 }
 
 /// To the executor: whom to tell of free slots. Sent once, since scheduler and executor know each other.
@@ -91,7 +103,7 @@ impl ExecutorActor {
         database: Addr<DatabaseActor>,
         statements: Addr<DatabaseActor>,
         tally: Tally,
-        hidden: Vec<String>,
+        (node, hidden): (String, Vec<String>),
         lease: Duration,
     ) -> Self {
         Self {
@@ -100,6 +112,7 @@ impl ExecutorActor {
             statements,
             scheduler: None,
             tally,
+            node,
             hidden,
             lease,
             client: None,
@@ -113,35 +126,32 @@ impl ExecutorActor {
 
     fn start(&mut self, working: &Rc<Working>, entries: Vec<Entry>, probe: bool, ctx: &mut Context<Self>) {
         let node_id = self.node_id;
-        let stop = Rc::new(CancellationToken::new());
+        let (immediate, trace) = (working.handler.is_immediate(), trace_of(&entries));
+        let span =
+            if immediate { Span::none() } else { span::of_call(&self.node, working.plan.name(), &entries, trace) };
+        let started = Rc::new(Started { stop: CancellationToken::new(), span: span.clone() });
         if self.past {
-            stop.cancel();
+            started.stop.cancel();
         }
         self.tally.meters.started(working.plan.name(), entries.len());
         for entry in &entries {
-            let open = Open {
-                claim: entry.claim,
-                task: working.clone(),
-                stop: stop.clone(),
-                probe,
-                ended: false,
-                sample: None,
-            };
-            self.open.insert(entry.id, open);
+            let open = Open { task: working.clone(), call: started.clone(), probe, ended: false, sample: None };
+            self.open.insert((entry.id, entry.claim), open);
         }
-        if working.handler.is_immediate() {
+        if immediate {
             let outcomes = vec![Outcome::completed(); entries.len()];
-            self.ended(Ended { node_id, entries, outcomes, ran: Duration::ZERO }, ctx);
+            self.ended(Ended { node_id, entries, outcomes, ran: Duration::ZERO, span }, ctx);
             return;
         }
         let timeout = match working.plan.config.timeout {
             Timeout::After(span) => Some(span),
             Timeout::None => None,
         };
-        let call = Call { entries: entries.clone(), timeout, stop: (*stop).clone() };
+        let call = Call { entries: entries.clone(), timeout, stop: started.stop.clone(), trace };
         let handler = working.handler.clone();
         let executor = ctx.address();
-        actix::spawn(async move {
+        let of_call = span.clone();
+        let work = async move {
             let start = Instant::now();
             let outcomes = match AssertUnwindSafe(handler.call(call)).catch_unwind().await {
                 Ok(outcomes) => outcomes,
@@ -149,8 +159,9 @@ impl ExecutorActor {
                     vec![Outcome::Panicked { message: guard::text(panic.as_ref()) }; entries.len()]
                 }
             };
-            executor.do_send(Ended { node_id, entries, outcomes, ran: start.elapsed() });
-        });
+            executor.do_send(Ended { node_id, entries, outcomes, ran: start.elapsed(), span });
+        };
+        actix::spawn(work.instrument(of_call));
     }
 
     fn ended(&mut self, call: Ended, ctx: &mut Context<Self>) {
@@ -158,12 +169,14 @@ impl ExecutorActor {
         if let Some(scheduler) = &self.scheduler {
             scheduler.do_send(Finished { task: task.clone(), entries: call.entries.len() });
         }
+        let _entered = call.span.enter();
         let mut samples = Vec::with_capacity(call.entries.len());
         let mut outcomes = call.outcomes.into_iter();
         for entry in call.entries {
             let outcome = outcomes.next().unwrap_or_else(|| Outcome::retry("the handler said nothing of this entry"));
             let standing = call.node_id == self.node_id;
-            let Some(open) = self.open.get_mut(&entry.id).filter(|open| standing && open.claim == entry.claim) else {
+            let key = (entry.id, entry.claim);
+            let Some(open) = self.open.get_mut(&key).filter(|_| standing) else {
                 tracing::info!(task, entry = entry.id, attempt = entry.attempt, "its claim is lost: result dropped");
                 continue;
             };
@@ -174,6 +187,7 @@ impl ExecutorActor {
                 self.tally.meters.lost(&task, 1);
             }
             let verdict = judge(&working.plan, &entry, outcome);
+            span::tell(&entry, &verdict.settlement.verdict);
             let sample = Sample {
                 started_at: entry.started_at,
                 wait: entry.started_at.saturating_sub(entry.run_at),
@@ -182,7 +196,7 @@ impl ExecutorActor {
             };
             if verdict.recorded {
                 samples.push(sample);
-                self.open.remove(&entry.id);
+                self.open.remove(&key);
                 self.recorded(1);
             } else {
                 open.sample = Some(sample);
@@ -203,7 +217,7 @@ impl ExecutorActor {
     /// Ends all handlers that still run.
     fn stop_all(&self) {
         for open in self.open.values() {
-            open.stop.cancel();
+            open.call.stop.cancel();
         }
     }
 

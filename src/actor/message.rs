@@ -123,6 +123,8 @@ pub struct Settle {
     pub hold: Option<String>,
     /// True if the host has taken work, so that a hold ends.
     pub release: bool,
+    /// What stands on each log line of it.
+    pub span: tracing::Span,
 }
 
 /// To a DB actor: run an SQL handler for one claimed entry and finish it in the same transaction.
@@ -133,6 +135,8 @@ pub struct RunStatement {
     pub plan: Arc<TaskPlan>,
     /// The entry.
     pub entry: Entry,
+    /// What stands on each log line of it: a span does not cross from thread to thread by itself.
+    pub span: tracing::Span,
 }
 
 /// To the executor: work these.

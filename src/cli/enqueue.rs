@@ -10,7 +10,7 @@ use serde_json::json;
 use super::ask::Asked;
 use super::{output, payload, time_text};
 use crate::error::{Error, Result};
-use crate::model::{NewEntry, RunAt};
+use crate::model::{NewEntry, RunAt, Trace};
 use crate::store::Lent;
 use crate::store::entries;
 use crate::store::tasks::declared;
@@ -69,8 +69,9 @@ impl Enqueue {
             (None, Some(after)) => RunAt::In(after),
             (None, None) => RunAt::Now,
         };
-        let entry =
-            NewEntry { task: self.task.clone(), payload, key: self.key.clone(), run_at, priority: self.priority };
+        let trace = std::env::var("TRACEPARENT").ok().as_deref().and_then(Trace::parse);
+        let (task, key, priority) = (self.task.clone(), self.key.clone(), self.priority);
+        let entry = NewEntry { task, payload, key, run_at, priority, trace };
         entry.check()?;
         Ok(entry)
     }

@@ -17,6 +17,7 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
+use std::slice;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -25,9 +26,9 @@ use tokio_util::sync::CancellationToken;
 
 use self::talk::Talk;
 use super::output::{OF_FAILURE, OF_SUCCESS};
-use super::{Call, Handler, passed};
+use super::{Call, Handler, passed, trace_of};
 use crate::error::{Error, Result};
-use crate::model::{Entry, Outcome};
+use crate::model::{Entry, Outcome, Trace};
 
 pub(crate) use self::group::{GRACE_OF_A_STOP, Group};
 pub use self::orphans::adopt_orphans;
@@ -78,12 +79,12 @@ impl CommandHandler {
         Self { grace_of_a_stop: self.grace_of_a_stop.min(grace), ..self }
     }
 
-    async fn run(&self, entry: &Entry, timeout: Option<Duration>, stop: &CancellationToken) -> Outcome {
+    async fn run(&self, entry: &Entry, trace: Trace, timeout: Option<Duration>, stop: &CancellationToken) -> Outcome {
         let input = match serde_json::to_vec(entry) {
             Ok(input) => input,
             Err(error) => return Outcome::failed(format!("the entry cannot be written as JSON: {error}")),
         };
-        let started = match spawn::spawn(&self.program, &self.arguments, &self.hidden, entry) {
+        let started = match spawn::spawn(&self.program, &self.arguments, &self.hidden, (entry, trace)) {
             Ok(started) => started,
             // A program that is missing may be a deployment on its way: worth another attempt.
             Err(error) => return Outcome::retry(self.not_started(&error)),
@@ -156,10 +157,13 @@ impl Handler for CommandHandler {
     fn call(&self, call: Call) -> LocalBoxFuture<'_, Vec<Outcome>> {
         async move {
             let mut outcomes = Vec::with_capacity(call.entries.len());
+            // Each entry is a run of its own, in its own trace.
+            let alone = call.entries.len() == 1;
+            let trace = |entry| if alone { call.trace } else { trace_of(slice::from_ref(entry)) };
             for entry in &call.entries {
                 outcomes.push(match call.stop.is_cancelled() {
                     true => Outcome::HandedBack,
-                    false => self.run(entry, call.timeout, &call.stop).await,
+                    false => self.run(entry, trace(entry), call.timeout, &call.stop).await,
                 });
             }
             outcomes

@@ -23,7 +23,7 @@ use self::sign::Signer;
 use super::{Call, Handler, passed};
 use crate::config::{Secret, WebHook};
 use crate::error::Result;
-use crate::model::{Entry, Outcome};
+use crate::model::{Entry, Outcome, Trace};
 
 pub use self::client::{client, client_trusting, install_tls_provider};
 
@@ -60,10 +60,10 @@ impl WebHookHandler {
         })
     }
 
-    async fn post(&self, entries: &[Entry]) -> Vec<Outcome> {
+    async fn post(&self, entries: &[Entry], trace: Trace) -> Vec<Outcome> {
         let all = |outcome: Outcome| vec![outcome; entries.len()];
         let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let (headers, body) = match request::request(&self.headers, &self.signer, entries, self.list, at) {
+        let (headers, body) = match request::request(&self.headers, &self.signer, entries, self.list, (at, trace)) {
             Ok(request) => request,
             Err(error) => return all(Outcome::failed(error)),
         };
@@ -86,7 +86,7 @@ impl Handler for WebHookHandler {
             let all = |outcome: Outcome| vec![outcome; call.entries.len()];
             tokio::select! {
                 biased;
-                outcomes = self.post(&call.entries) => outcomes,
+                outcomes = self.post(&call.entries, call.trace) => outcomes,
                 () = call.stop.cancelled() => all(Outcome::HandedBack),
                 after = passed(call.timeout) => all(Outcome::TimedOut { after, output: None }),
             }

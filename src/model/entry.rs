@@ -4,6 +4,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::time::{self, Micros};
+use super::trace::Trace;
 
 /// Where an entry stands. The words are those of the column `soloist_entries.state`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -89,6 +90,9 @@ pub struct Entry {
     /// When it was due: what it waited for is counted from here.
     #[serde(skip)]
     pub run_at: Micros,
+    /// The trace in which it was accepted, if whoever handed it over named one.
+    #[serde(skip)]
+    pub trace: Option<Trace>,
 }
 
 pub(crate) fn required_time<S: Serializer>(at: &Micros, to: S) -> Result<S::Ok, S::Error> {

@@ -5,6 +5,7 @@
 use serde_json::value::RawValue;
 
 use super::time::Micros;
+use super::trace::Trace;
 use crate::error::{Error, Result};
 
 /// The longest key, in characters.
@@ -45,12 +46,14 @@ pub struct NewEntry {
     pub run_at: RunAt,
     /// -9 to 9, lower first.
     pub priority: i32,
+    /// The trace that it belongs to.
+    pub trace: Option<Trace>,
 }
 
 impl NewEntry {
     /// An entry that may start at once.
     pub fn new(task: impl Into<String>, payload: impl Into<String>) -> Self {
-        Self { task: task.into(), payload: payload.into(), key: None, run_at: RunAt::Now, priority: 0 }
+        Self { task: task.into(), payload: payload.into(), key: None, run_at: RunAt::Now, priority: 0, trace: None }
     }
 
     /// Whether it may become an entry; the error names the field.

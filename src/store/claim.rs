@@ -93,11 +93,13 @@ pub(super) struct Row {
     pub started_at: i64,
     #[diesel(sql_type = Nullable<Text>)]
     pub error: Option<String>,
+    #[diesel(sql_type = Nullable<Text>)]
+    pub traceparent: Option<String>,
 }
 
 /// The columns of [`Row`] but `attempt`, `claim` and `started_at`, which a claim changes.
 pub(super) const COLUMNS: &str =
-    "id, dedupe_key, payload, max_attempts, source, scheduled_for, created_at, run_at, error";
+    "id, dedupe_key, payload, max_attempts, source, scheduled_for, created_at, run_at, error, traceparent";
 
 /// One level of one task: what one claim statement looks at.
 pub(super) struct Level<'a> {

@@ -14,8 +14,6 @@ use soloist::config::{
 };
 use soloist::http::{ApiState, Readiness, Tokens, Waiting, Watch, routes};
 use soloist::store::source::TableSource;
-use soloist::store::source::TableSource;
-use soloist::store::{Store, migrate, nodes};
 use soloist::store::{Store, migrate, nodes};
 use soloist::telemetry::meters::Meters;
 use tokio::sync::watch;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use soloist::handler::{Call, Handler};
+use soloist::handler::{Call, Handler, trace_of};
 use soloist::model::{Entry, Outcome};
 use tokio_util::sync::CancellationToken;
 
@@ -24,12 +24,14 @@ pub fn entry(id: i64, payload: &str) -> Entry {
         source_version: None,
         started_at: 0,
         run_at: 0,
+        trace: None,
     }
 }
 
 /// A call of these entries with a long time-out and nobody to stop it.
 pub fn call(entries: Vec<Entry>) -> Call {
-    Call { entries, timeout: Some(Duration::from_secs(60)), stop: CancellationToken::new() }
+    let trace = trace_of(&entries);
+    Call { entries, timeout: Some(Duration::from_secs(60)), stop: CancellationToken::new(), trace }
 }
 
 /// The outcome of a call of one entry.

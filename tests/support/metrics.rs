@@ -6,13 +6,15 @@ use std::{
     process::{Command, Stdio},
 };
 
+type Labels = BTreeMap<String, String>;
+
 /// One figure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
     /// The name, with `_bucket`, `_sum` or `_count` where it has one.
     pub name: String,
     /// Names and values of its labels.
-    pub labels: BTreeMap<String, String>,
+    pub labels: Labels,
     /// The figure itself.
     pub value: f64,
 }
@@ -81,7 +83,7 @@ impl Metrics {
             assert!(["counter", "gauge", "histogram"].contains(&kind.as_str()), "{name}: {kind}");
             assert_eq!(kind == "counter", name.ends_with("_total"), "{name} is a {kind}");
         }
-        let mut buckets: BTreeMap<(String, BTreeMap<String, String>), Vec<(f64, f64)>> = BTreeMap::new();
+        let mut buckets: BTreeMap<(String, Labels), Vec<(f64, f64)>> = BTreeMap::new();
         for figure in &self.figures {
             let family = self.family(&figure.name);
             assert!(seen.insert((figure.name.clone(), figure.labels.clone())), "{figure:?} comes twice");

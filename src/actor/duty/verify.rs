@@ -3,7 +3,7 @@
 //! Entries that were cancelled or taken over have their handlers ended. Claims that never reached the executor, since
 //! the connection broke between commit and answer, go back: nobody would ever work them while this node lives.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::time::Duration;
 
 use actix::prelude::*;
@@ -18,7 +18,7 @@ use crate::store::settle::{self, Context as SettleContext, Settlement, Verdict};
 const AGAIN: Duration = Duration::from_millis(100);
 
 /// Entries and their claims.
-type Claims = HashMap<i64, i64>;
+type Claims = HashSet<(i64, i64)>;
 
 /// What one look found that the executor did not have.
 #[derive(Message)]
@@ -30,8 +30,7 @@ impl Handler<Unknown> for DutyActor {
 
     /// Those that were unknown at the last look too: what was merely on its way has arrived by now.
     fn handle(&mut self, message: Unknown, _: &mut Self::Context) -> Self::Result {
-        let twice = message.0.iter().filter(|(id, claim)| self.unknown.get(id) == Some(claim));
-        let twice = twice.map(|(id, claim)| (*id, *claim)).collect();
+        let twice = message.0.intersection(&self.unknown).copied().collect();
         self.unknown = message.0;
         MessageResult(twice)
     }
@@ -48,7 +47,7 @@ impl DutyActor {
             if !ended.is_empty() {
                 tokio::time::sleep(AGAIN).await;
                 let (still, _) = differing(&wiring, node_id).await?;
-                ended.retain(|id, claim| still.get(id) == Some(&*claim));
+                ended.retain(|claim| still.contains(claim));
                 wiring.executor.do_send(Abandon { claims: ended.into_iter().collect() });
             }
             let twice = duty.send(Unknown(unknown)).await.map_err(|error| gone(&error))?;
@@ -92,8 +91,5 @@ async fn differing(wiring: &Wiring, node_id: i64) -> Result<(Claims, Claims)> {
     let running: Claims = running.into_iter().collect();
     // Asked again after the read: what was claimed in between is known by now or will be.
     let after = open().await?;
-    let lacks = |claims: &Claims, id: &i64, claim: &i64| claims.get(id) != Some(claim);
-    let ended = before.into_iter().filter(|(id, claim)| lacks(&running, id, claim)).collect();
-    let unknown = running.into_iter().filter(|(id, claim)| lacks(&after, id, claim)).collect();
-    Ok((ended, unknown))
+    Ok((&before - &running, &running - &after))
 }

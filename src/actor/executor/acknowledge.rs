@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use actix::prelude::*;
 
-use super::ExecutorActor;
+use super::{ExecutorActor, span};
 use crate::actor::message::Settle;
 use crate::error::Result;
 use crate::store::plan::TaskPlan;
@@ -73,6 +73,7 @@ impl Acknowledger {
                     settlements: Arc::new(std::mem::take(&mut waiting.settlements)),
                     hold: waiting.hold.take(),
                     release: std::mem::take(&mut waiting.release),
+                    span: tracing::Span::none(),
                 });
             }
         }
@@ -88,7 +89,8 @@ impl ExecutorActor {
     /// Writes full batches now and the rest after a moment; or all now.
     pub(super) fn flush(&mut self, all: bool, ctx: &mut Context<Self>) {
         for message in self.acknowledger.take(all) {
-            self.send(Settle { node_id: self.node_id, ..message }, 0, ctx);
+            let span = span::of_results(&self.node, message.plan.name());
+            self.send(Settle { node_id: self.node_id, span, ..message }, 0, ctx);
         }
         if !self.acknowledger.armed && !self.acknowledger.is_empty() {
             self.acknowledger.armed = true;
@@ -112,6 +114,8 @@ impl ExecutorActor {
             // The claims were dropped with their lease; the fence has seen to the rest.
             return;
         }
+        let span = message.span.clone();
+        let _entered = span.enter();
         match result {
             Ok(settled) => {
                 if !settled.lost.is_empty() {
@@ -123,9 +127,7 @@ impl ExecutorActor {
                 }
                 let mut samples = Vec::with_capacity(message.settlements.len());
                 for settlement in message.settlements.iter() {
-                    // Claimed again by now, it is another claim's.
-                    if self.open.get(&settlement.id).is_some_and(|open| open.claim == settlement.claim)
-                        && let Some(open) = self.open.remove(&settlement.id)
+                    if let Some(open) = self.open.remove(&(settlement.id, settlement.claim))
                         && !settled.lost.contains(&settlement.id)
                     {
                         samples.extend(open.sample);

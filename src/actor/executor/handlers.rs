@@ -95,14 +95,15 @@ impl Handler<Abandon> for ExecutorActor {
     fn handle(&mut self, message: Abandon, _: &mut Self::Context) {
         for (entry, claim) in message.claims {
             // What waits to be recorded hears from the fence itself.
-            if self.open.get(&entry).is_some_and(|open| open.claim == claim && !open.ended)
-                && let Some(open) = self.open.remove(&entry)
+            if self.open.get(&(entry, claim)).is_some_and(|open| !open.ended)
+                && let Some(open) = self.open.remove(&(entry, claim))
             {
+                let _entered = open.call.span.enter();
                 tracing::warn!(task = open.task.plan.name(), entry, "its claim no longer stands: the handler is ended");
                 self.tally.meters.lost(open.task.plan.name(), 1);
                 // A call for several entries goes on for the others.
-                if Rc::strong_count(&open.stop) == 1 {
-                    open.stop.cancel();
+                if Rc::strong_count(&open.call) == 1 {
+                    open.call.stop.cancel();
                 }
                 self.recorded(1);
             }
@@ -115,7 +116,7 @@ impl Handler<OpenClaims> for ExecutorActor {
     type Result = Vec<(i64, i64)>;
 
     fn handle(&mut self, _: OpenClaims, _: &mut Self::Context) -> Self::Result {
-        self.open.iter().map(|(id, open)| (*id, open.claim)).collect()
+        self.open.keys().copied().collect()
     }
 }
 

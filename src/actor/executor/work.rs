@@ -86,7 +86,7 @@ impl Handler for StatementHandler {
                     outcomes.push(Outcome::HandedBack);
                     continue;
                 }
-                let message = RunStatement { plan: self.plan.clone(), entry };
+                let message = RunStatement { plan: self.plan.clone(), entry, span: tracing::Span::current() };
                 // A statement that goes on after the stop finds its claim gone when it comes to finish, and is undone.
                 let answer = tokio::select! {
                     () = call.stop.cancelled() => {

@@ -9,7 +9,7 @@ use tokio::process::{Child, Command};
 
 use super::group::Group;
 use super::watch::Watch;
-use crate::model::{Entry, time};
+use crate::model::{Entry, Trace, time};
 
 /// A running program.
 pub(super) struct Started {
@@ -21,8 +21,13 @@ pub(super) struct Started {
     pub(super) output: pipe::Receiver,
 }
 
-/// Starts the program with the entry in its environment.
-pub(super) fn spawn(program: &str, arguments: &[String], hidden: &[OsString], entry: &Entry) -> io::Result<Started> {
+/// Starts the program with the entry and its trace in its environment.
+pub(super) fn spawn(
+    program: &str,
+    arguments: &[String],
+    hidden: &[OsString],
+    (entry, trace): (&Entry, Trace),
+) -> io::Result<Started> {
     let (reader, writer) = io::pipe()?;
     let mut command = Command::new(program);
     command.args(arguments).process_group(0).kill_on_drop(true);
@@ -30,7 +35,7 @@ pub(super) fn spawn(program: &str, arguments: &[String], hidden: &[OsString], en
     for name in hidden {
         command.env_remove(name);
     }
-    for (name, value) in variables(entry) {
+    for (name, value) in variables(entry, trace) {
         match value {
             // The environment cannot hold U+0000; the entry on standard input has it unchanged.
             Some(value) => command.env(name, value.replace('\0', "\u{FFFD}")),
@@ -48,7 +53,7 @@ pub(super) fn spawn(program: &str, arguments: &[String], hidden: &[OsString], en
     Ok(Started { child, group, watch, output: pipe::Receiver::from_owned_fd(reader.into())? })
 }
 
-fn variables(entry: &Entry) -> [(&'static str, Option<String>); 6] {
+fn variables(entry: &Entry, trace: Trace) -> [(&'static str, Option<String>); 8] {
     [
         ("SOLOIST_ENTRY_ID", Some(entry.id.to_string())),
         ("SOLOIST_TASK", Some(entry.task.clone())),
@@ -56,6 +61,9 @@ fn variables(entry: &Entry) -> [(&'static str, Option<String>); 6] {
         ("SOLOIST_ATTEMPT", Some(entry.attempt.to_string())),
         ("SOLOIST_IDEMPOTENCY_KEY", Some(entry.idempotency_key.clone())),
         ("SOLOIST_SCHEDULED_FOR", entry.scheduled_for.map(time::rfc3339)),
+        ("TRACEPARENT", Some(trace.to_string())),
+        // What the node itself may have got belongs to another trace.
+        ("TRACESTATE", None),
     ]
 }
 

@@ -15,6 +15,7 @@ use crate::http::problem::Problem;
 use crate::http::query::{self, Query};
 use crate::http::state::ApiState;
 use crate::http::tokens::Caller;
+use crate::http::trace_header::TraceHeader;
 use crate::model::State;
 use crate::model::new_entry::{check_key, check_name};
 use crate::store::Connection;
@@ -28,9 +29,16 @@ struct Items {
 }
 
 /// `POST /entries`: one or an array, all or nothing.
-pub(super) async fn create(state: Data<ApiState>, caller: Caller, idempotency: Idempotency, body: Body) -> Answer {
+pub(super) async fn create(
+    state: Data<ApiState>,
+    caller: Caller,
+    idempotency: Idempotency,
+    TraceHeader(trace): TraceHeader,
+    body: Body,
+) -> Answer {
     let many = body.is_array();
-    let new = new_entry::read(&body)?;
+    let mut new = new_entry::read(&body)?;
+    new.iter_mut().for_each(|entry| entry.trace = trace);
     let visible = state.shows_payload(&caller);
     let create = move |connection: &mut Connection| {
         let mut accepted = new_entry::accept(connection, &new)?;

@@ -17,6 +17,8 @@ use crate::http::problem::Problem;
 use crate::http::query::Query;
 use crate::http::state::ApiState;
 use crate::http::tokens::Caller;
+use crate::http::trace_header::TraceHeader;
+use crate::model::NewEntry;
 use crate::store::Connection;
 use crate::store::entries::Page;
 use crate::store::sweeps;
@@ -48,11 +50,12 @@ pub(super) async fn trigger(
     state: Data<ApiState>,
     TaskName(task): TaskName,
     idempotency: Idempotency,
+    TraceHeader(trace): TraceHeader,
     body: Body,
 ) -> Answer {
     let mut fields = body.object_or_nothing()?;
     let given = ["payload", "key", "run_at", "priority"].into_iter().find(|name| fields.raw(name).is_some());
-    let entry = new_entry::work(fields, task.clone())?;
+    let entry = NewEntry { trace, ..new_entry::work(fields, task.clone())? };
     let trigger = move |connection: &mut Connection| {
         let declared = declared::living(connection)?;
         let Some(known) = declared.tasks.get(&task) else { return Err(no_task(&declared, &task)) };

@@ -64,6 +64,6 @@ fn statement() -> String {
          SELECT 0::bigint AS id, (SELECT task FROM best) AS dedupe_key, \
          COALESCE((SELECT json_agg(level) FROM level), '[]')::text AS payload, 0 AS attempt, NULL AS max_attempts, \
          0::bigint AS claim, 0 AS source, NULL AS scheduled_for, 0::bigint AS created_at, 0::bigint AS run_at, \
-         0::bigint AS started_at, NULL AS error UNION ALL SELECT * FROM taken"
+         0::bigint AS started_at, NULL AS error, NULL AS traceparent UNION ALL SELECT * FROM taken"
     ))
 }

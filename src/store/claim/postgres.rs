@@ -14,7 +14,7 @@ use crate::store::statement::Statement;
 
 /// The columns of [`Row`].
 pub(super) const RETURNING: &str = "RETURNING id, dedupe_key, payload, attempt, max_attempts, claim, source, scheduled_for, \
-     created_at, run_at, started_at, error";
+     created_at, run_at, started_at, error, traceparent";
 
 pub(super) fn claim(connection: &mut Connection, strategy: Strategy, level: &Level<'_>) -> Result<Vec<Row>> {
     let set = format!(

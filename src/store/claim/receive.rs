@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 
 use super::{ClaimRequest, Claimant, Claimed, Row};
 use crate::error::Result;
-use crate::model::Entry;
+use crate::model::{Entry, Trace};
 use crate::store::attempts;
 use crate::store::connection::Connection;
 use crate::store::settle::{self, Settlement, Verdict};
@@ -86,6 +86,7 @@ pub(in crate::store) fn receive(
             source_version,
             started_at: row.started_at,
             run_at: row.run_at,
+            trace: row.traceparent.as_deref().and_then(Trace::parse),
         });
     }
     if !settlements.is_empty() {

@@ -84,9 +84,10 @@ fn refuse_twins(entries: &[NewEntry]) -> Result<()> {
 
 fn insert_chunk(connection: &mut Connection, chunk: &[NewEntry], ids: &mut Vec<i64>) -> Result<()> {
     let dialect = connection.dialect();
-    let row = dialect.sql("(?, ?, ?, COALESCE(?, {now} + ?), ?, {now})");
+    let row = dialect.sql("(?, ?, ?, COALESCE(?, {now} + ?), ?, {now}, ?)");
     let rows = vec![row; chunk.len()].join(", ");
-    let sql = "INSERT INTO soloist_entries (task, payload, dedupe_key, run_at, priority, created_at) VALUES ";
+    let sql =
+        "INSERT INTO soloist_entries (task, payload, dedupe_key, run_at, priority, created_at, traceparent) VALUES ";
     let mut statement = Statement::new(format!("{sql}{rows}"));
     if chunk.len() != 1 && chunk.len() != CHUNK {
         statement = statement.once();
@@ -103,7 +104,8 @@ fn insert_chunk(connection: &mut Connection, chunk: &[NewEntry], ids: &mut Vec<i
             .bind(entry.key.clone())
             .bind(at)
             .bind(after)
-            .bind(entry.priority);
+            .bind(entry.priority)
+            .bind(entry.trace.map(|trace| trace.to_string()));
     }
     insert_rows(connection, statement, chunk.len(), ids)
 }

@@ -1,0 +1,1 @@
+ALTER TABLE soloist_entries DROP COLUMN traceparent;
