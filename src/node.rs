@@ -6,6 +6,7 @@
 mod declarations;
 mod hidden;
 mod open;
+mod threads;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -24,7 +25,7 @@ use crate::actor::{
     DutyActor, ExecutorActor, FiringActor, HeartbeatActor, LeadershipActor, LeaseActor, SchedulerActor, duty, firing,
     scheduler,
 };
-use crate::config::{self, Config, DatabaseUrl, HandlerKind, NodeRole};
+use crate::config::{self, Config, DatabaseUrl, NodeRole};
 use crate::error::Result;
 use crate::store::Store;
 use crate::store::nodes::Declaration;
@@ -34,9 +35,7 @@ use crate::telemetry::meters::Meters;
 use declarations::declarations;
 pub(crate) use hidden::hidden;
 pub use open::{Migrate, Opened};
-
-/// The most threads that run SQL handlers, whatever concurrency their tasks add up to.
-const MOST_STATEMENTS: usize = 64;
+use threads::statements;
 
 /// How long the last writes of a stop are waited for: what is handed back, and then the lease.
 const LAST_WRITES: Duration = Duration::from_secs(3);
@@ -294,11 +293,4 @@ impl Node {
         #[cfg(not(feature = "postgres"))]
         let _ = (database, DatabaseUrl::memory);
     }
-}
-
-/// How many SQL handlers may run at once.
-fn statements(config: &Config) -> usize {
-    let of_sql = |task: &&config::Task| matches!(task.handler, HandlerKind::Sql(_));
-    let slots: usize = config.tasks.values().filter(of_sql).map(|task| task.concurrency).sum();
-    slots.clamp(1, MOST_STATEMENTS)
 }
