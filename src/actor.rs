@@ -24,6 +24,7 @@ pub mod heartbeat;
 pub mod leadership;
 pub mod lease;
 pub mod message;
+pub mod reports;
 pub mod scheduler;
 pub mod tally;
 

@@ -6,12 +6,16 @@
 mod ask;
 mod bench;
 mod check;
+mod completions;
 mod demo;
 mod due_times;
 mod enqueue;
 mod entries;
+mod firings;
 mod init;
+mod man;
 mod migrate;
+mod nodes;
 mod once;
 mod output;
 mod payload;
@@ -74,12 +78,22 @@ enum Command {
     /// See and steer schedules
     #[command(subcommand)]
     Schedules(schedules::Schedules),
+    /// See what became of due times
+    #[command(subcommand)]
+    Firings(firings::Firings),
+    /// See nodes and their background duties
+    #[command(subcommand)]
+    Nodes(nodes::Nodes),
     /// When a trigger is due: the next times of a cron expression or an interval
     Preview(preview::Preview),
     /// What is wrong, and how the tasks stand
     Status(status::Status),
     /// Measure this installation on its own database
     Bench(bench::Bench),
+    /// Print completions for a shell
+    Completions(completions::Completions),
+    /// Print the manual page, or write one for each command
+    Man(man::Man),
 }
 
 const FIRST_WORDS: &str = "\
@@ -137,6 +151,10 @@ fn run(asked: &Asked, command: Command) -> Result<ExitCode> {
         Command::Schedules(command) => command.run(asked),
         Command::Status(command) => command.run(asked),
         Command::Bench(command) => command.run(asked),
+        Command::Firings(command) => command.run(asked),
+        Command::Nodes(command) => command.run(asked),
+        Command::Completions(command) => command.run(),
+        Command::Man(command) => command.run(),
     }
 }
 

@@ -3,6 +3,7 @@
 //! Pure: no database, no actor, no clock is touched here.
 
 pub mod entry;
+pub mod failure;
 pub mod new_entry;
 pub mod outcome;
 pub mod policy;

@@ -131,6 +131,7 @@ mod tests {
             paused: None,
             pending: 1,
             due: 1,
+            at_least: false,
             running: 0,
             completed: 0,
             failed: 0,
@@ -138,6 +139,7 @@ mod tests {
             oldest_due_age_s: None,
             held: None,
             recent: Recent::default(),
+            ended_per_s: 0.0,
         }
     }
 

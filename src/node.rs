@@ -5,10 +5,11 @@
 
 mod declarations;
 mod hidden;
+mod later;
 mod open;
 mod threads;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -20,12 +21,13 @@ use tokio::time::{timeout, timeout_at};
 use crate::actor::database::{DatabaseActor, Pool};
 use crate::actor::executor::ReportTo;
 use crate::actor::message::{Begin, Configure, Declare, Drain, Leave, StepDown, StopClaiming, StopFiring, Wake};
+use crate::actor::reports::Reports;
 use crate::actor::tally::Tally;
 use crate::actor::{
     DutyActor, ExecutorActor, FiringActor, HeartbeatActor, LeadershipActor, LeaseActor, SchedulerActor, duty, firing,
     scheduler,
 };
-use crate::config::{self, Config, DatabaseUrl, NodeRole};
+use crate::config::{Config, NodeRole};
 use crate::error::Result;
 use crate::store::Store;
 use crate::store::nodes::Declaration;
@@ -59,6 +61,8 @@ pub struct Node {
     pub duty: Addr<DutyActor>,
     /// Fires schedules, on a node with that role.
     pub firing: Option<Firing>,
+    /// What became last of each of its background duties.
+    pub reports: Reports,
     /// What the node declares besides tasks.
     schedules: Arc<RwLock<Vec<Declaration>>>,
     /// How often tasks have been configured.
@@ -83,7 +87,7 @@ impl Node {
     pub fn start(config: Arc<Config>, on_pulse: impl Fn(bool) + Send + 'static) -> Self {
         let statements = statements(&config);
         let store = Store::new(&config.database, config.node.lease, statements);
-        let tally = Tally::default();
+        let (tally, reports) = (Tally::default(), Reports::default());
         let meters = tally.meters.clone();
         let pool = |threads, pool| {
             let store = store.clone();
@@ -131,6 +135,7 @@ impl Node {
             let wiring = firing::Wiring {
                 database: firings,
                 scheduler: scheduler.clone(),
+                reports: reports.clone(),
                 node: config.node.name.clone(),
                 lease: config.node.lease,
                 poll: config.node.poll,
@@ -138,8 +143,9 @@ impl Node {
             };
             let actor = FiringActor::start_in_arbiter(&scheduling.handle(), move |_| FiringActor::new(wiring));
             let (leases, told, lease) = (lease_actor.clone(), actor.clone().recipient(), config.node.lease);
+            let reports = reports.clone();
             let leadership = LeadershipActor::start_in_arbiter(&beating.handle(), move |_| {
-                LeadershipActor::new(leases, lease, told)
+                LeadershipActor::new(leases, lease, told, reports)
             });
             Firing { actor, leadership }
         });
@@ -151,6 +157,7 @@ impl Node {
                 executor: executor.clone(),
                 firing: firing.as_ref().map(|firing| firing.actor.clone().recipient()),
                 tally,
+                reports: reports.clone(),
                 keep_firings: config.database.keep_firings,
                 lease: config.node.lease,
                 poll: config.node.poll,
@@ -166,9 +173,9 @@ impl Node {
             }
             incarnated.extend([executor.clone().recipient(), duty.clone().recipient(), scheduler.clone().recipient()]);
             lost.extend([scheduler.clone().recipient(), executor.clone().recipient(), duty.clone().recipient()]);
-            let lease = config.node.lease;
+            let (lease, reports) = (config.node.lease, reports.clone());
             HeartbeatActor::start_in_arbiter(&beating.handle(), move |_| {
-                HeartbeatActor::new(lease_actor, lease, Box::new(on_pulse), incarnated, lost)
+                HeartbeatActor::new(lease_actor, lease, Box::new(on_pulse), reports, incarnated, lost)
             })
         };
         let schedules = Arc::new(RwLock::new(declarations(&config)));
@@ -182,6 +189,7 @@ impl Node {
             heartbeat,
             duty,
             firing,
+            reports,
             schedules,
             generation,
             plans,
@@ -256,41 +264,5 @@ impl Node {
         self.configure(plans.clone(), true);
         self.resolve_later(plans.clone(), unresolved);
         Ok(plans)
-    }
-
-    /// Sources whose table was not there are looked for again, until they are or other tasks are configured.
-    fn resolve_later(&self, mut plans: Vec<Arc<TaskPlan>>, mut unresolved: Vec<config::Task>) {
-        let node = self.clone();
-        let generation = node.generation.fetch_add(1, Ordering::Relaxed) + 1;
-        actix::spawn(async move {
-            while !unresolved.is_empty() {
-                tokio::time::sleep(Duration::from_secs(5)).await;
-                if node.generation.load(Ordering::Relaxed) != generation {
-                    return;
-                }
-                if let Ok((found, left)) = open::resolve(&node.store, unresolved.clone()).await
-                    && !found.is_empty()
-                    && node.generation.load(Ordering::Relaxed) == generation
-                {
-                    plans.extend(found);
-                    unresolved = left;
-                    node.configure(plans.clone(), false);
-                }
-            }
-        });
-    }
-
-    fn listen(&self) {
-        let database = &self.config.database;
-        #[cfg(feature = "postgres")]
-        if let DatabaseUrl::Postgres(url) = &database.url
-            && database.wake == config::Wake::Notify
-            && !database.pooler
-        {
-            let scheduler = self.scheduler.clone();
-            actix::spawn(crate::listener::listen(url.clone(), move || scheduler.do_send(Wake)));
-        }
-        #[cfg(not(feature = "postgres"))]
-        let _ = (database, DatabaseUrl::memory);
     }
 }

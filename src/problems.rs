@@ -2,7 +2,12 @@
 //!
 //! Pure over rows of one moment. A cause hides its consequences; the order is the same for everyone.
 
+mod database;
+mod duty;
+mod failure;
+mod firing;
 mod node;
+mod pace;
 mod schedule;
 mod task;
 mod verdict;
@@ -102,27 +107,56 @@ pub struct Found {
 
 /// Works out what is wrong.
 pub fn find(facts: &Facts) -> Found {
+    if let Some(away) = database::away(facts) {
+        return Found { problems: vec![away], notes: Vec::new() };
+    }
     let mut problems = Vec::new();
+    problems.extend(database::refuses(facts));
     problems.extend(node::none_works(facts));
     problems.extend(schedule::none_fires(facts));
-    problems.extend(schedule::undeclared(facts));
-    problems.extend(schedule::differing(facts));
     problems.extend(task::all_paused(facts));
     problems.extend(task::held(facts));
-    problems.extend(task::failing(facts));
+    problems.extend(failure::failing(facts));
+    problems.extend(pace::still(facts));
     problems.extend(task::unknown(facts));
+    problems.extend(firing::missed(facts));
+    problems.extend(schedule::undeclared(facts));
     problems.extend(task::sweeps(facts));
+    problems.extend(failure::unmarked(facts));
+    problems.extend(duty::stuck(facts));
+    problems.extend(pace::behind(facts));
     problems.extend(node::silent(facts));
-    problems.extend(task::failed(facts));
+    problems.extend(firing::skipped(facts));
+    problems.extend(pace::long(facts));
+    problems.extend(failure::cut_off(facts));
+    problems.extend(failure::failed(facts));
+    problems.extend(firing::late(facts));
+    problems.extend(node::clock_jumped(facts));
+    problems.extend(schedule::differing(facts));
+    problems.extend(node::losing(facts));
+    hide_consequences(&mut problems);
     let mut notes: Vec<Problem> = if problems.iter().any(|problem| problem.code == task::ALL_PAUSED) {
         Vec::new()
     } else {
         task::paused(facts).collect()
     };
     notes.extend(schedule::paused(facts));
+    notes.extend(node::draining(facts));
+    notes.extend(firing::moved_by_clocks(facts));
+    notes.extend(node::versions_differ(facts));
     problems.sort_by(|a, b| order(a).cmp(&order(b)));
     notes.sort_by(|a, b| order(a).cmp(&order(b)));
     Found { problems, notes }
+}
+
+/// Leaves out what follows from another problem. What follows from one of the same task is not even found.
+fn hide_consequences(problems: &mut Vec<Problem>) {
+    if problems.iter().any(|problem| problem.code == database::REFUSED) {
+        problems.retain(|problem| match problem.code {
+            node::NO_WORKER | schedule::NO_SCHEDULER => false,
+            _ => problem.level == Level::Stopped,
+        });
+    }
 }
 
 type Order<'a> = (std::cmp::Reverse<Level>, u8, Micros, Option<&'a str>);

@@ -9,6 +9,7 @@ pub mod claim;
 mod connection;
 pub mod demo;
 pub mod dialect;
+pub mod duties;
 pub mod entries;
 mod fault;
 pub mod firings;

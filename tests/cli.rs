@@ -153,6 +153,9 @@ fn an_entry_is_accepted_and_steered(database: &TestDatabase) {
     run(database, &["entries", "retry", &id]).fails(1, "is pending: only failed, cancelled ones can be retried");
     assert_eq!(run(database, &["entries", "cancel", &id]).ok(), format!("entry {id} is cancelled\n"));
     run(database, &["entries", "retry", &id]).ok();
+    database.sql(&format!("UPDATE soloist_entries SET run_at = 4000000000000000 WHERE id = {id}"));
+    assert_eq!(run(database, &["entries", "run-now", &id]).ok(), format!("entry {id} is made due\n"));
+    assert!(database.number(&format!("SELECT run_at FROM soloist_entries WHERE id = {id}")) < 3_000_000_000_000_000);
     let error = run(database, &["entries", "delete", &id, "99999", "--json"]);
     assert_eq!(error.code, 1);
     assert!(error.err.contains(r#""code":"not_found""#), "{error:?}");
@@ -275,12 +278,19 @@ fn status_says_what_is_wrong(database: &TestDatabase) {
     );
     let status = run(database, &["status", "--json"]).json();
     assert_eq!(status["problems"][0]["sentence"], "`mail` fails: 6 of its 8 attempts of the last 15 min.");
-    assert_eq!(status["problems"][0]["detail"], "Most: `N no mailbox N`, once in `mail`.");
+    let detail = "Most: `550 no mailbox 7`, once in `mail`. 1 failed for good; the others are tried again.";
+    assert_eq!(status["problems"][0]["detail"], detail);
     let thumbnail = status["tasks"].as_array().unwrap().iter().find(|task| task["name"] == "thumbnail").unwrap();
     assert_eq!((&thumbnail["completed"], &thumbnail["rate_per_s"]), (&30.into(), &0.1.into()));
     database.sql("DELETE FROM soloist_minutes");
     assert_eq!(run(database, &["status", "--fail-on", "stopped"]).code, 0);
     assert_eq!(run(database, &["status", "--fail-on", "risk"]).code, 1);
+    // Also if whoever reads has had enough.
+    let mut cut = soloist();
+    cut.args(["status", "--fail-on", "risk"]).env("DATABASE_URL", database.url()).stdout(Stdio::piped());
+    let mut cut = cut.spawn().unwrap();
+    drop(cut.stdout.take());
+    assert_eq!(cut.wait().unwrap().code(), Some(1));
     let text = run(database, &["status"]).ok();
     assert!(text.contains("\nAT RISK 1 entry failed for good") && text.contains("web-1"), "{text}");
     assert!(!text.contains('\u{1b}'), "no colours without a terminal");
@@ -332,6 +342,29 @@ fn a_database_that_is_away_is_named_without_its_password() {
         .arg("status")
         .env("DATABASE_URL", "postgres://app:s3cret@127.0.0.1:1/app")
         .current_dir(std::env::temp_dir());
-    let said = finish(command, "").fails(1, "127.0.0.1:1");
-    assert!(!said.err.contains("s3cret"), "{said:?}");
+    let said = finish(command, "").fails(1, "");
+    assert!(said.out.starts_with("STOPPED Soloist cannot reach its database: "), "{said:?}");
+    assert!(said.out.contains("127.0.0.1:1") && !format!("{said:?}").contains("s3cret"), "{said:?}");
+}
+
+#[test]
+fn completions_and_manual_pages_are_made() {
+    let said = |arguments: &[&str]| {
+        let mut command = soloist();
+        command.args(arguments).current_dir(std::env::temp_dir());
+        finish(command, "")
+    };
+    for (shell, words) in [("bash", "complete -F"), ("zsh", "#compdef soloist"), ("fish", "complete -c soloist")] {
+        let script = said(&["completions", shell]).ok();
+        assert!(script.contains(words) && script.contains("schedules"), "{shell}");
+    }
+    said(&["completions", "nushell"]).fails(2, "possible values: bash");
+    assert!(said(&["man"]).ok().starts_with(".ie \\n(.g .ds Aq"), "a page in roff");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("man1");
+    let written = said(&["man", "--dir", path.to_str().unwrap()]).ok();
+    let page = std::fs::read_to_string(path.join("soloist-schedules-add.1")).unwrap();
+    assert!(page.contains("interval") && written.ends_with(".\n"), "{written}");
+    let pages = std::fs::read_dir(&path).unwrap().count();
+    assert!(written.starts_with(&format!("{pages} pages are in ")) && pages > 30, "{written}");
 }

@@ -2,13 +2,16 @@
 //!
 //! Every duty is safe on any number of nodes at once; none is needed for being right.
 
+mod counts;
+mod declare;
 mod prune;
 mod rescue;
 mod sums;
 mod sweep;
+mod tell;
 mod verify;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,12 +22,13 @@ use tokio::sync::oneshot;
 use super::database::DatabaseActor;
 use super::executor::ExecutorActor;
 use super::message::{Declare, DeclaredAs, Incarnation, LeaseLost, Perform};
+use super::reports::Reports;
 use super::scheduler::SchedulerActor;
 use super::tally::Tally;
 use crate::error::{Error, Result};
 use crate::model::time::Micros;
 use crate::store::Connection;
-use crate::store::nodes::{Declaration, DeclarationKind};
+use crate::store::nodes::Declaration;
 use crate::store::plan::TaskPlan;
 
 /// What duties need of the node around them.
@@ -42,6 +46,8 @@ pub struct Wiring {
     pub firing: Option<Recipient<DeclaredAs>>,
     /// Sums to be written.
     pub tally: Tally,
+    /// Where it is noted what became of each duty.
+    pub reports: Reports,
     /// How long firings are kept.
     pub keep_firings: Duration,
     /// How long a lease lasts.
@@ -49,22 +55,6 @@ pub struct Wiring {
     /// The longest between two looks.
     pub poll: Duration,
 }
-
-/// What became of a duty last.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
-    /// When it was last done.
-    pub done: Option<Instant>,
-    /// Why it failed, if it did last.
-    pub error: Option<String>,
-    /// How far apart it is done.
-    pub every: Duration,
-}
-
-/// Asks for the reports of all duties.
-#[derive(Message, Debug, Clone, Copy)]
-#[rtype(result = "BTreeMap<&'static str, Report>")]
-pub struct Reports;
 
 /// Writes the sums of what was counted since the last time; the reply comes once that is tried. For a stop.
 #[derive(Message, Debug, Clone, Copy)]
@@ -87,7 +77,6 @@ pub struct DutyActor {
     node_id: Option<i64>,
     /// The incarnation under which this process writes its sums: its first.
     first_node_id: Option<i64>,
-    reports: BTreeMap<&'static str, Report>,
     /// Claims that the database had and the executor did not, at the last look.
     unknown: HashSet<(i64, i64)>,
     clock: rescue::ClockGuard,
@@ -112,12 +101,24 @@ impl DutyActor {
             since: None,
             node_id: None,
             first_node_id: None,
-            reports: BTreeMap::new(),
             unknown: HashSet::new(),
             last_missing: None,
             declared: false,
             waiting: Vec::new(),
         }
+    }
+
+    /// Does a duty from now on; it may be silent for three of its periods, or for `patience`.
+    fn begin(
+        &mut self,
+        name: &'static str,
+        every: Duration,
+        patience: Duration,
+        look: fn(&mut Self, &mut Context<Self>) -> Look,
+        ctx: &mut Context<Self>,
+    ) {
+        self.wiring.reports.expect(name, Some(every), patience);
+        self.repeat(name, every, look, ctx);
     }
 
     /// Does a duty for ever: looks, notes what became of it, and waits.
@@ -131,20 +132,17 @@ impl DutyActor {
         let idle = self.node_id.is_none();
         let work = if idle { Box::pin(std::future::ready(Ok(None))) } else { look(self, ctx) };
         ctx.spawn(work.into_actor(self).map(move |result, act, ctx| {
-            let report = act.reports.entry(name).or_insert(Report { done: None, error: None, every });
             let mut wait = every.mul_f64(0.9 + 0.2 * fastrand::f64());
             match result {
                 Ok(soon) => {
-                    if !idle {
-                        report.done = Some(Instant::now());
-                        report.error = None;
-                    }
+                    // One that idles has nothing to be blamed for.
+                    act.wiring.reports.done(name);
                     wait = soon.unwrap_or(wait);
                 }
                 Err(error) => {
                     tracing::warn!(duty = name, %error, "a duty failed; it is tried again");
                     act.wiring.tally.meters.duty_failed(name);
-                    report.error = Some(error.to_string());
+                    act.wiring.reports.failed(name, &error);
                     wait = wait.max(Duration::from_millis(500));
                 }
             }
@@ -181,11 +179,16 @@ impl Actor for DutyActor {
     fn started(&mut self, ctx: &mut Self::Context) {
         let lease = self.wiring.lease;
         let rescue = (lease / 6).clamp(Duration::from_millis(100), Duration::from_millis(500));
-        self.repeat("rescue", rescue, Self::rescue, ctx);
-        self.repeat("verify", lease / 3, Self::verify, ctx);
-        self.repeat("sweep", self.wiring.poll, Self::sweep, ctx);
-        self.repeat("sums", Duration::from_secs(2), Self::sums, ctx);
-        self.repeat("prune", Duration::from_secs(20), Self::prune, ctx);
+        let (second, soon) = (Duration::from_secs(1), Duration::ZERO);
+        // What waits for a statement that may take long may be silent for as long.
+        let slow = second * 90;
+        self.begin("rescue", rescue, soon, Self::rescue, ctx);
+        self.begin("verify", lease / 3, soon, Self::verify, ctx);
+        self.begin("sweep", self.wiring.poll, slow, Self::sweep, ctx);
+        self.begin("sums", second * 2, soon, Self::sums, ctx);
+        self.begin("counts", second * 5, slow, Self::counts, ctx);
+        self.begin("prune", second * 20, slow, Self::prune, ctx);
+        self.repeat(tell::NAME, (lease / 3).clamp(second, second * 5), Self::tell, ctx);
     }
 }
 
@@ -249,52 +252,5 @@ impl Handler<Finish> for DutyActor {
                 tracing::warn!(%error, "the last sums could not be written");
             }
         })
-    }
-}
-
-impl Handler<Reports> for DutyActor {
-    type Result = MessageResult<Reports>;
-
-    fn handle(&mut self, _: Reports, _: &mut Self::Context) -> Self::Result {
-        MessageResult(self.reports.clone())
-    }
-}
-
-impl DutyActor {
-    /// Tells all nodes which tasks and schedules this one declares; tried until it is written.
-    fn declare(&mut self, ctx: &mut Context<Self>) {
-        let Some(node_id) = self.node_id else { return };
-        let mut declarations = self.schedules.clone();
-        declarations.extend(self.plans.iter().map(|plan| Declaration {
-            kind: DeclarationKind::Task,
-            name: plan.name().to_owned(),
-            body: plan.declaration(),
-        }));
-        let (since, (tell, told)) = (self.since, oneshot::channel());
-        let work = self.perform("declaring tasks and schedules", move |connection| {
-            let since = crate::store::nodes::declare(connection, node_id, &declarations, since)?;
-            // The receiver waits on the same future: it cannot be gone.
-            let _ = tell.send(since);
-            Ok(false)
-        });
-        let work = async move { work.await.map(|_| told) };
-        ctx.spawn(work.into_actor(self).map(move |result, act, ctx| {
-            match result {
-                Ok(mut told) => act.since = told.try_recv().ok(),
-                Err(error) => {
-                    tracing::warn!(%error, "tasks and schedules could not be declared; tried again");
-                    ctx.run_later(Duration::from_secs(1), |act, ctx| act.declare(ctx));
-                    return;
-                }
-            }
-            act.declared = true;
-            if let Some(firing) = &act.wiring.firing {
-                firing.do_send(DeclaredAs { node_id });
-            }
-            for reply in act.waiting.drain(..) {
-                // Nobody waits any more: nothing to do.
-                let _ = reply.send(());
-            }
-        }));
     }
 }

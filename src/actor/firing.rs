@@ -10,11 +10,15 @@ use tokio::sync::oneshot;
 
 use super::database::DatabaseActor;
 use super::message::{DeclaredAs, Incarnation, Leads, LeaseLost, PlanFirings, PlannedFirings, StopFiring, Wake};
+use super::reports::Reports;
 use super::scheduler::SchedulerActor;
 use crate::error::{Error, Result};
 use crate::store::firings::Pass;
 use crate::store::schedules::Seen;
 use crate::telemetry::meters::Meters;
+
+/// As reports name it.
+const NAME: &str = "firing";
 
 /// What a node that does not lead leaves to the leader; by chance up to half a second more.
 const OVERDUE: Duration = Duration::from_secs(1);
@@ -38,6 +42,8 @@ pub struct Wiring {
     pub database: Addr<DatabaseActor>,
     /// Whom to wake when entries have been made.
     pub scheduler: Addr<SchedulerActor>,
+    /// Where it is noted what became of each pass.
+    pub reports: Reports,
     /// The node's label.
     pub node: String,
     /// How long a lease lasts.
@@ -125,6 +131,7 @@ impl FiringActor {
         let poll = longest.mul_f64(0.8 + 0.4 * fastrand::f64());
         let wait = match result {
             Ok(planned) => {
+                self.wiring.reports.done(NAME);
                 self.failures = 0;
                 self.seen = planned.seen;
                 self.wiring.meters.fired(&planned.passed.told);
@@ -138,6 +145,7 @@ impl FiringActor {
             }
             Err(error) => {
                 tracing::warn!(%error, "firing failed; it is tried again");
+                self.wiring.reports.failed(NAME, &error);
                 self.failures = self.failures.saturating_add(1);
                 (FIRST_AGAIN * 2_u32.saturating_pow(self.failures.min(5) - 1)).min(OVERDUE)
             }
@@ -164,6 +172,7 @@ impl Handler<Incarnation> for FiringActor {
     type Result = ();
 
     fn handle(&mut self, message: Incarnation, _: &mut Self::Context) {
+        self.wiring.reports.expect(NAME, Some(self.wiring.poll.min(OVERDUE)), Duration::ZERO);
         self.node_id = Some(message.claimant.node_id);
     }
 }

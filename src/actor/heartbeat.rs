@@ -10,7 +10,11 @@ use actix::prelude::*;
 
 use super::lease::LeaseActor;
 use super::message::{Begin, Incarnation, LeaseLost, Leave, Register, Renew, Resign};
+use super::reports::Reports;
 use crate::store::claim::Claimant;
+
+/// As reports name it.
+const NAME: &str = "lease";
 
 /// How long a heartbeat may go without an answer before the database is said to be out of reach.
 const PATIENCE: Duration = Duration::from_secs(4);
@@ -28,6 +32,7 @@ pub struct HeartbeatActor {
     /// When the database last answered.
     answered: Option<Instant>,
     on_pulse: OnPulse,
+    reports: Reports,
     incarnated: Vec<Recipient<Incarnation>>,
     lost: Vec<Recipient<LeaseLost>>,
     leaving: bool,
@@ -41,9 +46,11 @@ impl HeartbeatActor {
         lease_actor: Addr<LeaseActor>,
         lease: Duration,
         on_pulse: OnPulse,
+        reports: Reports,
         incarnated: Vec<Recipient<Incarnation>>,
         lost: Vec<Recipient<LeaseLost>>,
     ) -> Self {
+        reports.expect(NAME, Some(lease / 3), Duration::ZERO);
         Self {
             lease_actor,
             lease,
@@ -52,6 +59,7 @@ impl HeartbeatActor {
             trusted_until: Instant::now(),
             answered: None,
             on_pulse,
+            reports,
             incarnated,
             lost,
             leaving: false,
@@ -103,6 +111,7 @@ impl HeartbeatActor {
             }
             Ok(Err(error)) => {
                 tracing::warn!(%error, "the node could not register; it tries again");
+                self.reports.failed(NAME, &error);
                 self.beat_in(self.again(), ctx);
             }
             Err(error) => tracing::error!(%error, "the LeaseActor is gone"),
@@ -130,6 +139,7 @@ impl HeartbeatActor {
             }
             Ok(Err(error)) => {
                 tracing::warn!(node_id, %error, "the lease could not be renewed; the node tries again");
+                self.reports.failed(NAME, &error);
                 self.beat_in(self.again(), ctx);
             }
             Err(error) => tracing::error!(%error, "the LeaseActor is gone"),
@@ -138,6 +148,7 @@ impl HeartbeatActor {
 
     fn felt(&mut self) {
         self.answered = Some(Instant::now());
+        self.reports.done(NAME);
         (self.on_pulse)(true);
     }
 

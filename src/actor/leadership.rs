@@ -9,7 +9,11 @@ use actix::prelude::*;
 
 use super::lease::LeaseActor;
 use super::message::{GiveUpLead, Incarnation, Lead, Leading, Leads, LeaseLost, StepDown};
+use super::reports::Reports;
 use crate::error::Result;
+
+/// As reports name it.
+const NAME: &str = "leadership";
 
 /// How often a node that does not lead looks whether it may: a stop of the leader is noticed within half a second.
 const LOOK: Duration = Duration::from_millis(300);
@@ -19,6 +23,7 @@ pub struct LeadershipActor {
     lease_actor: Addr<LeaseActor>,
     lease: Duration,
     told: Recipient<Leads>,
+    reports: Reports,
     node_id: Option<i64>,
     term: Option<i64>,
     leaving: bool,
@@ -27,8 +32,8 @@ pub struct LeadershipActor {
 
 impl LeadershipActor {
     /// An actor that waits for [`Incarnation`]. `told` hears of each change.
-    pub fn new(lease_actor: Addr<LeaseActor>, lease: Duration, told: Recipient<Leads>) -> Self {
-        Self { lease_actor, lease, told, node_id: None, term: None, leaving: false, timer: None }
+    pub fn new(lease_actor: Addr<LeaseActor>, lease: Duration, told: Recipient<Leads>, reports: Reports) -> Self {
+        Self { lease_actor, lease, told, reports, node_id: None, term: None, leaving: false, timer: None }
     }
 
     fn look(&mut self, ctx: &mut Context<Self>) {
@@ -43,6 +48,10 @@ impl LeadershipActor {
     fn answered(&mut self, node_id: i64, answer: Result<Option<Leading>>, ctx: &mut Context<Self>) {
         let mut wait = LOOK.mul_f64(0.8 + 0.4 * fastrand::f64());
         let ours = self.node_id == Some(node_id) && !self.leaving;
+        match &answer {
+            Ok(_) => self.reports.done(NAME),
+            Err(error) => self.reports.failed(NAME, error),
+        }
         match answer {
             Ok(Some(leading)) if ours => {
                 if self.term != Some(leading.term) {
@@ -85,6 +94,7 @@ impl Handler<Incarnation> for LeadershipActor {
     type Result = ();
 
     fn handle(&mut self, message: Incarnation, ctx: &mut Self::Context) {
+        self.reports.expect(NAME, Some(self.lease / 3), Duration::ZERO);
         self.node_id = Some(message.claimant.node_id);
         self.look_in(Duration::ZERO, ctx);
     }

@@ -31,24 +31,34 @@ impl Asked {
         Ok(Store::new(&config.database, config.node.lease, 1))
     }
 
-    /// A connection to a database that has Soloist's tables, all of them.
-    pub(super) fn connect(&self) -> Result<Lent> {
+    /// The database, if it is one that may be there: to look at a file that is not would make it.
+    pub(super) fn store_that_is(&self) -> Result<Store> {
         let store = self.store()?;
         if let DatabaseUrl::Sqlite { path, memory: false } = &store.database.url
             && !path.starts_with("file:")
             && !Path::new(path).exists()
         {
-            // To open it would make it.
             return Err(Error::usage(format!("there is no database at {path}; to make it: soloist migrate")));
         }
+        Ok(store)
+    }
+
+    /// A connection to a database that has Soloist's tables, all of them.
+    pub(super) fn connect(&self) -> Result<Lent> {
+        let store = self.store_that_is()?;
         let mut connection = store.work()?;
-        if migrate::schema(&mut connection)? == Schema::Old {
-            let place = store.database.url.describe();
-            let message = format!("{place} lacks tables of Soloist; to make them: soloist migrate");
-            return Err(Error::usage(message));
-        }
+        has_tables(&store, &mut connection)?;
         Ok(connection)
     }
+}
+
+/// An error unless the database has all of Soloist's tables.
+pub(super) fn has_tables(store: &Store, connection: &mut Lent) -> Result<()> {
+    if migrate::schema(connection)? == Schema::Old {
+        let place = store.database.url.describe();
+        return Err(Error::usage(format!("{place} lacks tables of Soloist; to make them: soloist migrate")));
+    }
+    Ok(())
 }
 
 /// Who sits at this terminal, for the record.

@@ -25,6 +25,8 @@ pub(super) enum Entries {
     Retry(change::Change),
     /// Cancel pending or running ones
     Cancel(change::Change),
+    /// Make pending ones due at once
+    RunNow(change::Change),
     /// Delete what does not run
     Delete(change::Change),
 }
@@ -78,6 +80,7 @@ impl Entries {
             Self::Show(show) => show.run(asked),
             Self::Retry(change) => change.run(asked, Action::Retry),
             Self::Cancel(change) => change.run(asked, Action::Cancel),
+            Self::RunNow(change) => change.run(asked, Action::RunNow),
             Self::Delete(change) => change.run(asked, Action::Delete),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use serde::Serialize;
 
@@ -20,12 +21,27 @@ pub(super) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
+/// How the command ends if the reader of its output goes away.
+static ENDS_WITH: AtomicU8 = AtomicU8::new(0);
+
+/// From now on the command ends with this code, also if the reader of its output goes away.
+pub(super) fn ends_with(code: u8) {
+    ENDS_WITH.store(code, Ordering::Relaxed);
+}
+
 /// Prints a line. A reader that has gone away, as `head` does, ends the command quietly.
 pub(super) fn line(text: impl Display) -> Result<()> {
+    raw(format_args!("{text}\n"))
+}
+
+/// Prints just this.
+pub(super) fn raw(text: impl Display) -> Result<()> {
     let mut out = io::stdout().lock();
-    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+    match write!(out, "{text}").and_then(|()| out.flush()) {
         Ok(()) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+            std::process::exit(ENDS_WITH.load(Ordering::Relaxed).into())
+        }
         Err(error) => Err(Error::transient(format!("standard output cannot be written: {error}"))),
     }
 }

@@ -1,6 +1,8 @@
 //! `soloist schedules`: what fires when, and what people do to it.
 
 mod add;
+mod change;
+mod fields;
 mod show;
 
 use std::process::ExitCode;
@@ -9,12 +11,14 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::ask::{Asked, who};
-use super::time_text::shown;
+use super::time_text::{due, shown};
 use super::{output, table};
 use crate::error::Result;
 use crate::store::schedules::{self, Origin, ScheduleShape};
 use crate::store::{Lent, sweeps};
 use crate::trigger::words;
+
+pub(super) use show::firing_row;
 
 /// Schedules that are read at once.
 const PAGE: usize = 500;
@@ -28,6 +32,8 @@ pub(super) enum Schedules {
     Show(show::Show),
     /// Make one; it stays until it is removed
     Add(Box<add::Add>),
+    /// Change one that no node declares; its phase and its pause stay
+    Change(Box<change::Change>),
     /// Remove one that no node declares; what it has made goes on
     Remove(Named),
     /// Fire it no more, on all nodes, until it is resumed
@@ -59,6 +65,7 @@ impl Schedules {
             Self::List => list(asked, &mut asked.connect()?)?,
             Self::Show(show) => show.run(asked)?,
             Self::Add(add) => add.run(asked)?,
+            Self::Change(change) => change.run(asked)?,
             Self::Remove(Named { name }) => {
                 schedules::remove(&mut *asked.connect()?, &name)?;
                 let words = format!("{name} is removed; what it has made goes on.");
@@ -70,7 +77,7 @@ impl Schedules {
             }
             Self::Resume(Named { name }) => {
                 let schedule = schedules::resume(&mut *asked.connect()?, &name)?;
-                let next = schedule.next_fire_at.map(|at| format!(", next at {}", shown(at))).unwrap_or_default();
+                let next = schedule.next_fire_at.map(|at| format!(", next at {}", due(at))).unwrap_or_default();
                 said(asked, &format!("{name} fires again{next}."), &schedule)?;
             }
             Self::Fire(Named { name }) => fire(asked, &mut asked.connect()?, &name)?,
@@ -114,7 +121,7 @@ fn list(asked: &Asked, connection: &mut Lent) -> Result<()> {
             schedule.name.clone(),
             when(schedule),
             schedule.definition.task.clone(),
-            schedule.next_fire_at.map(shown).unwrap_or_default(),
+            schedule.next_fire_at.map(due).unwrap_or_default(),
             schedule.last_fired_at.map(shown).unwrap_or_default(),
             state(schedule),
         ]
@@ -140,6 +147,15 @@ fn state(schedule: &ScheduleShape) -> String {
         ScheduleShape { next_fire_at: None, .. } => "nothing is to come".to_owned(),
         _ => "fires".to_owned(),
     }
+}
+
+/// What it does from now on, in a sentence.
+fn from_now_on(schedule: &ScheduleShape) -> String {
+    let next = match schedule.next_fire_at {
+        Some(at) => format!("next at {}", due(at)),
+        None => "but nothing is to come".to_owned(),
+    };
+    format!("{} fires {} {}; {next}.", schedule.name, schedule.definition.task, when(schedule))
 }
 
 /// Where it was made, in words.

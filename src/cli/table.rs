@@ -8,26 +8,33 @@ use crate::error::Result;
 
 /// Prints rows under headings; `empty` where there are none.
 pub(super) fn print(headings: &[&str], rows: Vec<Vec<String>>, empty: &str) -> Result<()> {
+    output::line(text(headings, rows, empty))
+}
+
+/// Rows under headings as they are to be printed; `empty` where there are none.
+pub(super) fn text(headings: &[&str], rows: Vec<Vec<String>>, empty: &str) -> String {
     if rows.is_empty() {
-        return output::line(empty);
+        return empty.to_owned();
     }
     if !output::is_terminal() {
-        return output::line(plain(headings, &rows));
+        return plain(headings, &rows);
     }
     let mut table = Table::new();
     table.load_preset(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);
-    if let Some(width) = width() {
+    if let Some((width, _)) = size() {
         table.set_width(width);
     }
     table.set_header(headings.iter().copied());
     for row in rows {
         table.add_row(row);
     }
-    output::line(table)
+    table.to_string()
 }
 
-fn width() -> Option<u16> {
-    rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|size| size.ws_col).filter(|width| *width > 0)
+/// Columns and lines of the terminal, if it has some.
+pub(super) fn size() -> Option<(u16, u16)> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    (size.ws_col > 0 && size.ws_row > 0).then_some((size.ws_col, size.ws_row))
 }
 
 /// Columns two blanks apart, without blanks at the end of a line.

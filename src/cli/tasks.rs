@@ -153,8 +153,8 @@ fn list(asked: &Asked, connection: &mut Lent) -> Result<()> {
         vec![
             task.name.clone(),
             task.handler.clone().unwrap_or_default(),
-            task.pending.to_string(),
-            task.due.to_string(),
+            counted(task.pending, task),
+            counted(task.due, task),
             task.running.to_string(),
             task.declared_by.join(", "),
             state(task),
@@ -172,7 +172,7 @@ fn show(task: &TaskShape) -> Result<()> {
     field("declared by", task.declared_by.join(", "))?;
     field("source", if task.source { "rows of a table" } else { "none" }.to_owned())?;
     field("max attempts", task.max_attempts.to_string())?;
-    field("pending", format!("{}, of which {} are due", task.pending, task.due))?;
+    field("pending", format!("{}, of which {} are due", counted(task.pending, task), counted(task.due, task)))?;
     field("running", task.running.to_string())?;
     field("last 24 h", format!("{} completed, {} failed for good", task.completed, task.failed))?;
     if let Some(held) = &task.held {
@@ -185,6 +185,11 @@ fn show(task: &TaskShape) -> Result<()> {
         field("paused", format!("by {} since {}{reason}", paused.by, shown(paused.since)))?;
     }
     Ok(())
+}
+
+/// What waits of a task, with a `+` where nobody has counted all of it.
+pub(super) fn counted(n: i64, task: &TaskShape) -> String {
+    if task.at_least && n >= tasks::CAP { format!("{n}+") } else { n.to_string() }
 }
 
 /// How a task stands, in a word or two.

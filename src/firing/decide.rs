@@ -136,8 +136,8 @@ fn missed(situation: &Situation<'_>, decision: &mut Decision, before: &mut Befor
     let too_old = "missed for longer than misfire_grace";
     let reason = match schedule.misfire {
         Misfire::Skip => "missed, and misfire is skip",
-        Misfire::Once => "missed, and a newer one was made up",
-        Misfire::All => "missed, and more than 1000 newer ones were made up",
+        Misfire::Once => "missed, and only the newest is made up",
+        Misfire::All => "missed, and only the newest 1000 are made up",
     };
     if let Some((from, until, count)) = passed {
         let reason = if until < oldest { too_old } else { reason };

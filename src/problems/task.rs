@@ -1,9 +1,7 @@
-//! Problems of tasks: paused, held back, unknown, failing.
-
-use std::collections::{BTreeMap, BTreeSet};
+//! Problems of tasks: paused, held back, unknown, without rows to sweep.
 
 use super::node::someone_works;
-use super::words::{age, count, first_line, kind, moment, number};
+use super::words::{age, count, first_line, moment};
 use super::{Level, Problem};
 use crate::store::status::Facts;
 use crate::store::sweeps::Sweep;
@@ -136,59 +134,4 @@ pub(super) fn sweeps(facts: &Facts) -> impl Iterator<Item = Problem> + '_ {
         problem.since = sweep.failed_since;
         problem
     })
-}
-
-/// True if most of a task's attempts of late did not work. A task whose host refuses is held back instead.
-fn is_failing(task: &TaskShape) -> bool {
-    let recent = task.recent;
-    task.held.is_none() && recent.failed >= 5 && recent.failed * 2 > recent.attempts
-}
-
-/// Tasks most of whose attempts do not work.
-pub(super) fn failing(facts: &Facts) -> impl Iterator<Item = Problem> + '_ {
-    facts.tasks.iter().filter(|task| is_failing(task)).map(|task| {
-        let (failed, attempts) = (number(task.recent.failed), count(task.recent.attempts, "attempt", "attempts"));
-        let sentence = format!("`{}` fails: {failed} of its {attempts} of the last 15 min.", task.name);
-        let mut problem = Problem::new(Level::Broken, 8, "task_fails", sentence);
-        problem.detail = most_frequent(facts, |of| of == task.name);
-        problem.command = Some(format!("soloist entries list --task {}", task.name));
-        problem.task = Some(task.name.clone());
-        problem
-    })
-}
-
-/// Entries that failed for good in the last day, all tasks together but those that are reported already.
-pub(super) fn failed(facts: &Facts) -> Option<Problem> {
-    let tasks: Vec<_> = facts.tasks.iter().filter(|task| task.failed > 0 && !is_failing(task)).collect();
-    let failed: i64 = tasks.iter().map(|task| task.failed).sum();
-    if failed == 0 {
-        return None;
-    }
-    let meant = |name: &str| tasks.iter().any(|task| task.name == name);
-    let kinds: BTreeSet<_> =
-        facts.failures.iter().filter(|(task, _)| meant(task)).map(|(_, error)| kind(error)).collect();
-    let with = match kinds.len() {
-        0 => String::new(),
-        1 => ", with one kind of error".to_owned(),
-        n => format!(", with {n} kinds of error"),
-    };
-    let sentence = format!("{} failed for good in the last 24 h{with}.", count(failed, "entry", "entries"));
-    let mut problem = Problem::new(Level::Risk, 21, "entries_failed", sentence);
-    problem.detail = most_frequent(facts, meant);
-    problem.command = Some("soloist entries list --state failed".to_owned());
-    if let [only] = tasks.as_slice() {
-        problem.task = Some(only.name.clone());
-    }
-    Some(problem)
-}
-
-/// The most frequent kind of error among entries that failed for good.
-fn most_frequent(facts: &Facts, meant: impl Fn(&str) -> bool) -> Option<String> {
-    let mut kinds: BTreeMap<(String, &str), i64> = BTreeMap::new();
-    for (task, error) in facts.failures.iter().filter(|(task, error)| meant(task) && !error.is_empty()) {
-        *kinds.entry((kind(error), task)).or_default() += 1;
-    }
-    let ((kind, task), n) = kinds.into_iter().max_by_key(|(_, n)| *n)?;
-    let times = if n == 1 { "once".to_owned() } else { format!("{} times", number(n)) };
-    Some(format!("Most: `{kind}`, {times} in `{task}`."))
 }

@@ -1,9 +1,14 @@
 //! Each sentence as it reads, from rows put together by hand.
 #![allow(clippy::unwrap_used)]
 
+mod bases;
+mod due_times;
+mod pace;
+
 use super::*;
 use crate::model::time::SECOND;
 use crate::store::node_list::{NodeShape, NodeState};
+use crate::store::status::Failure;
 use crate::store::sweeps::Sweep;
 use crate::store::tasks::declared::DeclaredTask;
 use crate::store::tasks::{Held, Paused, Recent, TaskShape};
@@ -21,6 +26,7 @@ fn task(name: &str, due: i64) -> TaskShape {
         paused: None,
         pending: due,
         due,
+        at_least: false,
         running: 0,
         completed: 0,
         failed: 0,
@@ -28,6 +34,7 @@ fn task(name: &str, due: i64) -> TaskShape {
         oldest_due_age_s: (due > 0).then_some(0.1),
         held: None,
         recent: Recent::default(),
+        ended_per_s: 0.0,
     }
 }
 
@@ -61,6 +68,10 @@ fn facts(tasks: Vec<TaskShape>, nodes: Vec<NodeShape>) -> Facts {
 
 fn sentences(facts: &Facts) -> Vec<String> {
     find(facts).problems.into_iter().map(|problem| problem.sentence).collect()
+}
+
+fn failure(error: &str) -> Failure {
+    Failure { task: "mail".to_owned(), error: Some(error.to_owned()) }
 }
 
 #[test]
@@ -134,12 +145,10 @@ fn failures_are_counted_by_kind() {
     let mut mail = task("mail", 0);
     mail.failed = 131;
     let mut facts = facts(vec![mail, task("report", 0)], vec![node(3, "web-1", NodeState::Living)]);
-    facts.failures = ["550 mailbox 1 unavailable", "550 mailbox 22 unavailable", "time-out"]
-        .map(|error| ("mail".to_owned(), error.to_owned()))
-        .into();
+    facts.failures = ["550 mailbox 1 unavailable", "550 mailbox 22 unavailable", "time-out"].map(failure).into();
     let problem = &find(&facts).problems[0];
     assert_eq!(problem.sentence, "131 entries failed for good in the last 24 h, with 2 kinds of error.");
-    assert_eq!(problem.detail.as_deref(), Some("Most: `N mailbox N unavailable`, 2 times in `mail`."));
+    assert_eq!(problem.detail.as_deref(), Some("Most: `550 mailbox 1 unavailable` and alike, 2 times in `mail`."));
     assert_eq!((problem.level, problem.task.as_deref()), (Level::Risk, Some("mail")));
 }
 
@@ -185,14 +194,15 @@ fn entries_for_outside_workers_need_no_worker() {
 fn a_task_that_mostly_fails_hides_its_failed_entries() {
     let mut mail = task("mail", 0);
     mail.failed = 16;
-    mail.recent = Recent { attempts: 50, failed: 47 };
+    mail.recent = Recent { attempts: 50, failed: 47, for_good: 16, since: Some(NOW - 900 * SECOND) };
     let mut facts = facts(vec![mail, task("report", 0)], vec![node(3, "web-1", NodeState::Living)]);
-    facts.failures = vec![("mail".into(), "550 mailbox 1 unavailable".into())];
+    facts.failures = vec![failure("550 mailbox 1 unavailable")];
     let found = find(&facts);
     assert_eq!(found.problems.len(), 1);
     assert_eq!(found.problems[0].sentence, "`mail` fails: 47 of its 50 attempts of the last 15 min.");
-    assert_eq!(found.problems[0].detail.as_deref(), Some("Most: `N mailbox N unavailable`, once in `mail`."));
-    facts.tasks[0].recent = Recent { attempts: 100, failed: 47 };
+    let detail = "Most: `550 mailbox 1 unavailable`, once in `mail`. 16 failed for good; the others are tried again.";
+    assert_eq!(found.problems[0].detail.as_deref(), Some(detail));
+    facts.tasks[0].recent = Recent { attempts: 100, failed: 47, ..Recent::default() };
     assert_eq!(find(&facts).problems[0].code, "entries_failed");
 }
 
@@ -221,29 +231,4 @@ fn schedule(name: &str) -> crate::store::schedules::ScheduleShape {
         next_fire_at: Some(NOW - 60 * SECOND),
         last_fired_at: None,
     }
-}
-
-#[test]
-fn a_schedule_that_nobody_fires() {
-    let mut late = facts(vec![task("mail", 0)], vec![node(1, "web-1", NodeState::Living)]);
-    late.next = vec![schedule("nightly")];
-    assert!(find(&late).problems.is_empty(), "a living scheduler fires it");
-    late.nodes[0].roles = vec!["worker".into()];
-    let found = find(&late).problems;
-    assert_eq!(found[0].sentence, "No node fires schedules: `nightly` was due at 07:59 UTC.");
-    assert_eq!(found[0].detail.as_deref(), Some("web-1 lives, without the role scheduler."));
-    assert_eq!((found[0].level, found[0].schedule.as_deref()), (Level::Stopped, Some("nightly")));
-}
-
-#[test]
-fn schedules_that_do_not_fire() {
-    let mut silent = facts(vec![task("mail", 0)], vec![node(1, "web-1", NodeState::Living)]);
-    let mut paused = schedule("hourly");
-    paused.paused = Some(Paused { by: "ivo".into(), since: NOW - 60 * SECOND, reason: Some("quota".into()) });
-    silent.silent = vec![crate::store::schedules::ScheduleShape { declared: false, ..schedule("nightly") }, paused];
-    silent.differing = vec![("hourly".into(), vec!["web-2".into(), "web-1".into()])];
-    let found = find(&silent);
-    assert_eq!(found.problems[1].sentence, "Nodes declare `hourly` differently: web-1 speaks, not web-2.");
-    assert_eq!(found.problems[0].sentence, "`nightly` no longer fires: no living node declares it.");
-    assert_eq!(found.notes[0].sentence, "The schedule `hourly` is paused by ivo since 07:59 UTC: \"quota\".");
 }

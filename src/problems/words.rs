@@ -47,6 +47,23 @@ pub(crate) fn moment(at: Micros, now: Micros) -> String {
     at.strftime(form).to_string()
 }
 
+/// Names in a sentence: a, b and c; of many the first three and how many more there are.
+pub(crate) fn listed<T: AsRef<str>>(names: &[T]) -> String {
+    let words: Vec<_> = names.iter().map(AsRef::as_ref).collect();
+    match words.as_slice() {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] if first.len() < 4 => format!("{} and {last}", first.join(", ")),
+        [first, second, third, rest @ ..] => format!("{first}, {second}, {third} and {} more", rest.len()),
+        _ => words.join(", "),
+    }
+}
+
+/// The same for names of tasks and schedules.
+pub(crate) fn quoted<T: AsRef<str>>(names: &[T]) -> String {
+    listed(&names.iter().map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>())
+}
+
 /// The first line of a text, cut to what a sentence can carry.
 pub(crate) fn first_line(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
@@ -92,6 +109,8 @@ mod tests {
         assert_eq!(ages.map(age), ["0.4 s", "17 s", "19 min", "3 h", "3 h 5 min", "2 d"]);
         assert_eq!(moment(0, 3600 * SECOND), "00:00 UTC");
         assert_eq!(moment(0, 86_400 * SECOND), "1970-01-01 00:00 UTC");
+        assert_eq!(quoted(&["a", "b", "c"]), "`a`, `b` and `c`");
+        assert_eq!(listed(&["a", "b", "c", "d", "e"]), "a, b, c and 2 more");
         assert_eq!(kind("550 mailbox 8123 unavailable\nmore"), "N mailbox N unavailable");
     }
 }

@@ -67,6 +67,25 @@ const LOST: [&str; 20] = [
     "did not answer",
 ];
 
+/// Texts that mean that the database takes no writes from anybody.
+const NO_WRITES: [&str; 9] = [
+    "no space left",
+    "database or disk is full",
+    "is full",
+    "disk full",
+    "read-only",
+    "readonly database",
+    "permission denied for",
+    "command denied to user",
+    "attempt to write a readonly",
+];
+
+/// True if a text of the database says that it takes no writes: full, read-only, or without the right to.
+pub(super) fn says_no_writes(text: &str) -> bool {
+    let text = text.to_lowercase();
+    NO_WRITES.iter().any(|words| text.contains(words))
+}
+
 /// Sorts an error.
 pub(super) fn classify(error: &DieselError) -> Fault {
     match error {
@@ -141,5 +160,8 @@ mod tests {
         assert_eq!(by_text("terminating connection due to administrator command"), Fault::Lost);
         assert_eq!(by_text("server did not answer for 20 s"), Fault::Lost);
         assert_eq!(by_text("column \"nope\" does not exist"), Fault::Refused);
+        assert!(says_no_writes("could not extend file \"base/1/2\": No space left on device"));
+        assert!(says_no_writes("cannot execute UPDATE in a read-only transaction"));
+        assert!(!says_no_writes("canceling statement due to lock timeout"));
     }
 }

@@ -7,7 +7,7 @@ use diesel::sql_types::BigInt;
 
 use super::connection::Connection;
 use super::statement::Statement;
-use super::{firings, sweeps};
+use super::{duties, firings, sweeps};
 use crate::error::Result;
 use crate::model::time::{SECOND, micros};
 use crate::model::{Keep, Retention, State};
@@ -75,6 +75,7 @@ pub fn traces(connection: &mut Connection) -> Result<()> {
     for (sql, age) in statements {
         connection.execute(Statement::new(dialect.sql(sql)).bind(age))?;
     }
+    duties::prune(connection, DAY)?;
     // Some more than go, since the clock goes on in between.
     firings::keep_sweep_results(connection, micros(KEEP_SWEEPS) - 60 * SECOND)?;
     sweeps::prune(connection, KEEP_SWEEPS)?;

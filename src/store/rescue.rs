@@ -12,6 +12,7 @@ use super::connection::Connection;
 use super::dialect::Dialect;
 use super::statement::Statement;
 use crate::error::Result;
+use crate::model::failure;
 
 /// Entries taken over in one transaction.
 const CHUNK: i64 = 500;
@@ -114,7 +115,7 @@ fn of_each(
 
 fn of_node(connection: &mut Connection, node: &Dead) -> Result<usize> {
     let name = node.name.as_deref().unwrap_or("whose row is gone");
-    let error = format!("node {name} (incarnation {}) was lost while it worked this entry", node.id);
+    let error = format!("node {name} (incarnation {}) {}", node.id, failure::LOST);
     let mut entries = 0;
     loop {
         let taken = connection.transaction(|connection| {
@@ -156,7 +157,7 @@ pub fn of_outside_workers(connection: &mut Connection) -> Result<usize> {
                 dialect.skip_locked()
             ));
             let held: Vec<Held> = connection.load(Statement::new(sql).bind(CHUNK))?;
-            give_back(connection, &held, 0, "the lease of the outside worker ended before it reported")
+            give_back(connection, &held, 0, failure::UNREPORTED)
         })?;
         entries += taken;
         if taken == 0 {

@@ -8,5 +8,5 @@ mod read;
 mod write;
 
 pub use act::{change, create, fire, pause, remove, resume};
-pub use declared::{DeclaredSchedule, Seen, differing, reconcile};
+pub use declared::{DeclaredSchedule, Seen, declared_names, differing, reconcile};
 pub use read::{Origin, Paused, ScheduleShape, get, list, next_firings, silent, timer};

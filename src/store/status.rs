@@ -1,37 +1,47 @@
 //! The state of the whole: what the problems are worked out from, and the shape that CLI and API show.
+//!
+//! Every fact comes from an index, from sums or from a count that is kept: a look costs the same at any size.
+
+mod due_times;
+mod facts;
+mod failures;
+mod last_seen;
+mod running;
+mod writes;
 
 use std::collections::BTreeMap;
 
-use diesel::QueryableByName;
-use diesel::sql_types::{BigInt, Nullable, Text};
 use serde::Serialize;
 
 use super::connection::Connection;
-use super::firings::{self, FiringShape};
-use super::node_list::{self, Leader, NodeShape};
-use super::nodes;
-use super::schedules::{self, ScheduleShape};
-use super::statement::Statement;
-use super::sweeps::{self, Sweep};
-use super::tasks::declared::{self, Declared};
-use super::tasks::{self, TaskShape};
+use super::duties::{DutyShape, Standing};
+use super::firings::FiringShape;
+use super::node_list::{Leader, NodeShape};
+use super::schedules::ScheduleShape;
+use super::sweeps::Sweep;
+use super::tasks::TaskShape;
+use super::tasks::declared::Declared;
+use super::tasks::kept::Kept;
 use crate::error::Result;
 use crate::model::entry;
-use crate::model::time::{Micros, SECOND};
+use crate::model::time::Micros;
 use crate::problems::{self, Problem, Verdict};
 
-/// Schedules and firings that are shown of each kind.
-const SHOWN: usize = 10;
-
-const DAY: Micros = 86_400 * SECOND;
-/// Failed entries that are read to name the most frequent error.
-const SAMPLE: i64 = 1000;
+pub use due_times::{Lateness, Unfired};
+pub use facts::facts;
+pub use failures::Failure;
+pub use last_seen::LastSeen;
+pub use running::LongRun;
 
 /// Rows of one moment, from which problems are worked out.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
     /// The database's clock.
     pub now: Micros,
+    /// Why the database cannot be reached, and since when, if it cannot. All else is then of an earlier moment.
+    pub away: Option<Away>,
+    /// Why the database refuses writes, if it does.
+    pub refused: Option<String>,
     /// All tasks.
     pub tasks: Vec<TaskShape>,
     /// Nodes seen in the last day, newest incarnation first.
@@ -40,8 +50,10 @@ pub struct Facts {
     pub held_by: BTreeMap<i64, i64>,
     /// Entries that were taken over from each node in the last day.
     pub taken_over: BTreeMap<i64, i64>,
-    /// Errors of entries that failed for good in the last day, newest first, with their task; a bounded sample.
-    pub failures: Vec<(String, String)>,
+    /// Entries that failed for good in the last day, newest first of each task; a bounded sample.
+    pub failures: Vec<Failure>,
+    /// Attempts of the last minutes that did not work; a bounded sample.
+    pub attempts: Vec<Failure>,
     /// Sweeps that are not over.
     pub sweeps: Vec<Sweep>,
     /// What living nodes declare.
@@ -56,6 +68,42 @@ pub struct Facts {
     pub last: Vec<FiringShape>,
     /// Schedules that living nodes declare differently, and those nodes, the one that speaks last.
     pub differing: Vec<(String, Vec<String>)>,
+    /// Schedules that living nodes declare, while none of them fires any.
+    pub unheard: Vec<String>,
+    /// Schedules whose newest due time did not fire, and what a run of theirs usually takes.
+    pub unfired: Vec<(Unfired, Option<Micros>)>,
+    /// How late due times fired of late.
+    pub lateness: Lateness,
+    /// What runs for more than a minute, oldest first, and what is usual.
+    pub long: Vec<(LongRun, Option<Micros>)>,
+    /// When tasks whose entries wait for long last started one.
+    pub last_starts: BTreeMap<String, Micros>,
+    /// Counts that are kept, by task.
+    pub kept: BTreeMap<String, Kept>,
+    /// What entries usually wait, and what an attempt takes, of tasks that may fall behind.
+    pub usual: BTreeMap<String, Usual>,
+    /// How the duties of the living nodes stand.
+    pub standing: Standing,
+}
+
+/// What is usual of a task.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usual {
+    /// From due to start.
+    pub wait: Option<Micros>,
+    /// From start to end.
+    pub run: Option<Micros>,
+}
+
+/// A database that cannot be reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Away {
+    /// In the words of whoever said it.
+    pub error: String,
+    /// Since when, on this host's clock.
+    pub since: Micros,
+    /// Of when the other facts are, if there are any.
+    pub facts_of: Option<Micros>,
 }
 
 /// The state of the whole, as people see it.
@@ -64,6 +112,9 @@ pub struct Status {
     /// When it was looked at, on the database's clock.
     #[serde(serialize_with = "entry::required_time")]
     pub as_of: Micros,
+    /// True if the database could not be reached: all but problem and verdict is then of that moment.
+    #[serde(skip)]
+    pub away: bool,
     /// The state in a sentence.
     pub verdict: Verdict,
     /// What is wrong, worst first.
@@ -80,6 +131,8 @@ pub struct Status {
     pub next_firings: Vec<ScheduleShape>,
     /// What fired last or was left out, newest first.
     pub last_firings: Vec<FiringShape>,
+    /// How the background duties of each living node stand.
+    pub duties: Vec<DutyShape>,
 }
 
 /// Looks at everything once.
@@ -91,9 +144,10 @@ pub fn read(connection: &mut Connection) -> Result<Status> {
 pub fn of(facts: Facts) -> Status {
     let found = problems::find(&facts);
     let verdict = problems::verdict(&facts, &found);
-    let Facts { now, tasks, nodes, leader, next, last, .. } = facts;
+    let Facts { now, away, tasks, nodes, leader, next, last, standing, .. } = facts;
     Status {
-        as_of: now,
+        away: away.is_some(),
+        as_of: away.and_then(|away| away.facts_of).unwrap_or(now),
         verdict,
         problems: found.problems,
         notes: found.notes,
@@ -102,70 +156,6 @@ pub fn of(facts: Facts) -> Status {
         tasks,
         next_firings: next,
         last_firings: last,
+        duties: standing.duties,
     }
-}
-
-/// Reads what problems are worked out from.
-pub fn facts(connection: &mut Connection) -> Result<Facts> {
-    let now = nodes::clock(connection)?;
-    let declared = declared::living(connection)?;
-    let tasks = tasks::list_at(connection, &declared, now)?;
-    let failures =
-        if tasks.iter().any(|task| task.failed > 0) { failures(connection, now, &tasks)? } else { Vec::new() };
-    Ok(Facts {
-        now,
-        nodes: node_list::seen_since(connection, now - DAY, now)?,
-        held_by: held_by(connection)?,
-        taken_over: taken_over(connection, now)?,
-        failures,
-        sweeps: sweeps::open(connection, None)?,
-        leader: node_list::leader(connection)?,
-        next: schedules::next_firings(connection, SHOWN)?,
-        silent: schedules::silent(connection, SHOWN)?,
-        last: firings::list(connection, None, None, SHOWN)?,
-        differing: schedules::differing(connection, SHOWN)?,
-        tasks,
-        declared,
-    })
-}
-
-#[derive(QueryableByName)]
-struct PerNode {
-    #[diesel(sql_type = BigInt)]
-    node_id: i64,
-    #[diesel(sql_type = BigInt)]
-    n: i64,
-}
-
-fn held_by(connection: &mut Connection) -> Result<BTreeMap<i64, i64>> {
-    let sql = "SELECT node_id, count(*) AS n FROM soloist_entries \
-               WHERE state = 'running' AND node_id IS NOT NULL AND finished_at IS NULL GROUP BY node_id";
-    let rows: Vec<PerNode> = connection.load(Statement::new(sql))?;
-    Ok(rows.into_iter().map(|row| (row.node_id, row.n)).collect())
-}
-
-fn taken_over(connection: &mut Connection, now: Micros) -> Result<BTreeMap<i64, i64>> {
-    let sql = "SELECT node_id, count(*) AS n FROM soloist_attempts \
-               WHERE outcome = 'lost' AND node_id IS NOT NULL AND finished_at > ? GROUP BY node_id";
-    let rows: Vec<PerNode> = connection.load(Statement::new(sql).bind(now - DAY))?;
-    Ok(rows.into_iter().map(|row| (row.node_id, row.n)).collect())
-}
-
-fn failures(connection: &mut Connection, now: Micros, tasks: &[TaskShape]) -> Result<Vec<(String, String)>> {
-    #[derive(QueryableByName)]
-    struct Failure {
-        #[diesel(sql_type = Text)]
-        task: String,
-        #[diesel(sql_type = Nullable<Text>)]
-        error: Option<String>,
-    }
-    let mut failures = Vec::new();
-    let sql = "SELECT task, error FROM soloist_entries WHERE task = ? AND state = 'failed' AND finished_at > ? \
-               ORDER BY finished_at DESC LIMIT ?";
-    for task in tasks.iter().filter(|task| task.failed > 0) {
-        let statement = Statement::new(sql).bind(task.name.as_str()).bind(now - DAY).bind(SAMPLE);
-        let rows: Vec<Failure> = connection.load(statement)?;
-        failures.extend(rows.into_iter().map(|row| (row.task, row.error.unwrap_or_default())));
-    }
-    Ok(failures)
 }

@@ -2,10 +2,13 @@
 
 mod counts;
 pub mod declared;
+pub mod kept;
 mod list;
 mod pause;
+pub(in crate::store) mod waiting;
 
-pub use counts::Recent;
-pub(in crate::store) use list::list_at;
+pub use counts::{Recent, RunningOn};
 pub use list::{Held, Paused, TaskShape, get, list};
+pub(in crate::store) use list::{list_at, running_on};
 pub use pause::{pause, resume};
+pub use waiting::CAP;

@@ -72,6 +72,11 @@ impl Cron {
         }
     }
 
+    /// True if it follows real time where clocks are changed; else it is a time on the wall and comes once.
+    pub fn follows_real_time(&self) -> bool {
+        self.real_time
+    }
+
     /// The expression as typed, without blanks around it.
     pub fn as_str(&self) -> &str {
         &self.text

@@ -72,6 +72,11 @@ impl Zone {
         }
     }
 
+    /// When the clocks change next after an instant, if they ever do.
+    pub fn next_change(&self, after: Micros) -> Option<Micros> {
+        self.period(after.div_euclid(SECOND)).until.map(|change| change * SECOND)
+    }
+
     /// The period that holds an instant. Changes of a name alone end none.
     pub(super) fn period(&self, at: i64) -> Period {
         let instant = |second: i64| {

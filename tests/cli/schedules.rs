@@ -9,6 +9,7 @@ on_every_backend!(
     a_schedule_is_added_and_steered,
     a_wrong_schedule_is_refused_and_nothing_kept,
     it_is_said_why_a_time_did_not_fire,
+    a_schedule_is_changed,
 );
 
 fn schedules(database: &TestDatabase, arguments: &[&str]) -> super::Said {
@@ -157,4 +158,34 @@ fn it_is_said_why_a_time_did_not_fire(database: &TestDatabase) {
     database.sql("UPDATE soloist_nodes SET roles = 'worker'");
     assert_eq!(why("2099-03-26T02:45"), "No living node fires schedules. To run one: soloist serve");
     schedules(database, &["show", "s", "--at", "half past two"]).fails(2, "on the clocks of Europe/Berlin");
+
+    let firings = |arguments: &[&str]| run(database, &[&["firings", "list"], arguments].concat());
+    let first = firings(&["--limit", "1", "--json"]).json();
+    assert_eq!(first["items"][0]["outcome"], "skipped");
+    let rest = firings(&["--cursor", first["next_cursor"].as_str().unwrap(), "--schedule", "s", "--json"]);
+    assert_eq!(rest.json()["items"].as_array().unwrap().len(), 0, "by due time, of one schedule");
+    let table = firings(&["--schedule", "s"]).ok();
+    assert!(table.starts_with("SCHEDULE  DUE") && table.contains("skipped, 2 times"), "{table}");
+    firings(&["--schedule", "t"]).fails(1, "there is no schedule \"t\"");
+    firings(&["--cursor", "x"]).fails(2, "cursor");
+}
+
+fn a_schedule_is_changed(database: &TestDatabase) {
+    migrated(database);
+    living_node(database);
+    let add = ["add", "half", "--task", "mail", "--every", "500ms", "--start", "2020-01-01T00:00:00.25Z"];
+    let made = schedules(database, &[&add[..], &["--overlap", "queue", "--jitter", "1s"]].concat()).ok();
+    assert!(made.contains(".25Z.") || made.contains(".75Z."), "a due time has its digits: {made}");
+    let said = schedules(database, &["change", "half", "--cron", "0 3 * * *", "--timezone", "Europe/Berlin"]).ok();
+    assert!(said.starts_with("half fires mail ") && said.contains("; next at "), "{said}");
+    let changed = schedules(database, &["change", "half", "--default", "jitter,overlap", "--json"]).json();
+    assert_eq!((&changed["cron"], &changed["every"]), (&"0 3 * * *".into(), &Value::Null));
+    assert_eq!((&changed["jitter"], &changed["overlap"]), (&"0s".into(), &"skip".into()));
+    assert_eq!((&changed["origin"], &changed["timezone"]), (&"cli".into(), &"Europe/Berlin".into()));
+    schedules(database, &["change", "half"]).fails(2, "say what is to change");
+    schedules(database, &["change", "half", "--every", "1ms"]).fails(2, "every: ");
+    schedules(database, &["change", "half", "--default", "task"]).fails(2, "possible values: timezone");
+    schedules(database, &["change", "hlaf", "--every", "1h"]).fails(1, "did you mean \"half\"?");
+    database.sql("UPDATE soloist_schedules SET origin = 'config'");
+    schedules(database, &["change", "half", "--every", "1h"]).fails(1, "is declared by nodes");
 }

@@ -13,12 +13,23 @@ const GROWING: [&str; 2] = ["soloist_entries", "soloist_attempts"];
 const OF_THE_RUNNING: [&str; 2] = ["soloist_entries_running", "soloist_entries_lease"];
 
 /// What may be as it is: how the statement begins, which of its lines are meant, and why.
-const ALLOWED: [(&str, &[&str], &str); 3] = [
+const ALLOWED: [(&str, &[&str], &str); 6] = [
     ("SELECT DISTINCT e.node_id", &["Sort"], "sorts what runs, by node: as many rows as all nodes work at"),
     (
         "SELECT id FROM soloist_entries WHERE task = ? AND finished_at <=",
         &["Sort"],
         "prune, on PostgreSQL, until the server first analyzes the table: it takes the task's ended rows for few",
+    ),
+    ("SELECT node_id, task, count(*)", &["Sort", "filesort"], "sorts what runs, by node and task"),
+    (
+        "SELECT node_id, count(*) AS n FROM (SELECT node_id",
+        &["Sort", "FOR GROUP", "filesort"],
+        "sorts what was taken over, at most 10,000, by node",
+    ),
+    (
+        "SELECT count(*) AS completed",
+        &["Sort"],
+        "on PostgreSQL, while it takes the task's ended rows for fewer than the cap",
     ),
     (
         "DELETE FROM soloist_attempts",

@@ -20,20 +20,21 @@ impl ClockGuard {
         Self { lease, seen: None, quiet_until: None }
     }
 
-    /// True if nothing may be rescued now. `asked` is when the database was asked for its clock.
-    fn jumped(&mut self, database: Micros, asked: Instant) -> bool {
+    /// True if nothing may be rescued now. `asked` is when the database was asked for its clock; `tell` hears of a jump.
+    fn jumped(&mut self, database: Micros, asked: Instant, tell: impl FnOnce(Micros)) -> bool {
         let now = Instant::now();
         if let Some((before, then)) = self.seen {
             // The answer lies between asking and now; what lies beyond is a jump.
             let least = micros(asked.saturating_duration_since(then));
             let most = micros(now.saturating_duration_since(then));
             let passed = database - before;
-            let jump = if passed < least { least - passed } else { (passed - most).max(0) };
-            if jump > micros(self.lease / 3) {
+            let jump = if passed < least { passed - least } else { (passed - most).max(0) };
+            if jump.abs() > micros(self.lease / 3) {
                 tracing::warn!(
                     seconds = jump / 1_000_000,
                     "the database's clock has jumped: nothing is rescued for one lease"
                 );
+                tell(jump);
                 self.quiet_until = Some(now + self.lease);
             }
         }
@@ -54,7 +55,8 @@ impl Handler<Clock> for DutyActor {
     type Result = bool;
 
     fn handle(&mut self, message: Clock, _: &mut Self::Context) -> bool {
-        self.clock.jumped(message.database, message.asked)
+        let (reports, lease) = (&self.wiring.reports, self.wiring.lease);
+        self.clock.jumped(message.database, message.asked, |by| reports.jumped(by, lease))
     }
 }
 
@@ -104,12 +106,15 @@ mod tests {
     fn a_jump_of_more_than_a_third_of_the_lease_stops_rescue_for_one_lease() {
         let mut guard = ClockGuard::new(Duration::from_secs(15));
         let start = Instant::now();
-        assert!(!guard.jumped(1_000_000_000, start));
-        assert!(!guard.jumped(1_004_000_000, Instant::now()), "4 s is less than a third of 15 s");
-        assert!(guard.jumped(1_064_000_000, Instant::now()));
-        assert!(guard.jumped(1_064_000_100, Instant::now()), "still within the lease");
+        let mut told = Vec::new();
+        let mut jumped = |guard: &mut ClockGuard, at, asked| guard.jumped(at, asked, |by| told.push(by / 1_000_000));
+        assert!(!jumped(&mut guard, 1_000_000_000, start));
+        assert!(!jumped(&mut guard, 1_004_000_000, Instant::now()), "4 s is less than a third of 15 s");
+        assert!(jumped(&mut guard, 1_064_000_000, Instant::now()));
+        assert!(jumped(&mut guard, 1_064_000_100, Instant::now()), "still within the lease");
         let mut guard = ClockGuard::new(Duration::from_secs(15));
-        guard.jumped(1_000_000_000, start);
-        assert!(guard.jumped(900_000_000, Instant::now()), "backwards");
+        jumped(&mut guard, 1_000_000_000, start);
+        assert!(jumped(&mut guard, 900_000_000, Instant::now()), "backwards");
+        assert_eq!(told, [59, -100]);
     }
 }

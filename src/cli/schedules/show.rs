@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{origin, state, when};
 use crate::cli::ask::Asked;
 use crate::cli::due_times::DueTime;
-use crate::cli::time_text::shown;
+use crate::cli::time_text::{due, shown};
 use crate::cli::{output, table};
 use crate::error::{Error, Result};
 use crate::model::time::Micros;
@@ -155,9 +155,10 @@ fn print(schedule: &ScheduleShape) -> Result<()> {
     field("last fired", &schedule.last_fired_at.map_or_else(|| "never".to_owned(), shown))
 }
 
-fn firing_row(firing: &FiringShape) -> Vec<String> {
+/// What became of a due time, cell by cell.
+pub(in crate::cli) fn firing_row(firing: &FiringShape) -> Vec<String> {
     let (until, count) = (firing.until.filter(|until| *until != firing.scheduled_for), firing.count.unwrap_or(1));
-    let until = until.map(|until| format!(" to {}", shown(until))).unwrap_or_default();
+    let until = until.map(|until| format!(" to {}", due(until))).unwrap_or_default();
     let work = firing.entry_id.map(|id| format!("entry {id}")).or(firing.sweep_id.map(|id| format!("sweep {id}")));
     let result = match (&firing.result, work.is_some()) {
         (Some(result), _) => match firing.attempts {
@@ -168,7 +169,7 @@ fn firing_row(firing: &FiringShape) -> Vec<String> {
         (None, false) => String::new(),
     };
     vec![
-        format!("{}{until}", shown(firing.scheduled_for)),
+        format!("{}{until}", due(firing.scheduled_for)),
         if count > 1 { format!("{}, {} times", firing.outcome, number(count)) } else { firing.outcome.clone() },
         firing.fired_at.map(|at| age(at - firing.scheduled_for)).unwrap_or_default(),
         firing.node.clone().unwrap_or_default(),

@@ -152,6 +152,13 @@ pub fn differing(connection: &mut Connection, limit: usize) -> Result<Vec<(Strin
     Ok(found)
 }
 
+/// The names of the schedules that living nodes declare.
+pub fn declared_names(connection: &mut Connection) -> Result<Vec<String>> {
+    let mut names: Vec<_> = declarations(connection)?.into_keys().collect();
+    names.sort();
+    Ok(names)
+}
+
 fn seen(connection: &mut Connection) -> Result<Seen> {
     let sql = format!("SELECT d.node_id, d.declared_at {LIVING} 'node' ORDER BY d.node_id");
     let rows: Vec<Living> = connection.load(Statement::new(connection.dialect().sql(&sql)))?;

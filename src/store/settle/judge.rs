@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{Settlement, Verdict};
+use crate::model::failure;
 use crate::model::sums::End;
 use crate::model::{Entry, Outcome};
 use crate::store::plan::TaskPlan;
@@ -32,7 +33,7 @@ pub fn judge(plan: &TaskPlan, entry: &Entry, outcome: Outcome) -> Judged {
         }
         Outcome::Retry { error, output, not_before } => again(plan, entry, error, output, not_before, "failed"),
         Outcome::TimedOut { after, output } => {
-            let error = format!("timed out after {}", crate::config::duration::format(after));
+            let error = format!("{}{}", failure::TIMED_OUT, crate::config::duration::format(after));
             again(plan, entry, error, output, None, "timed_out")
         }
         Outcome::Panicked { message } => {
@@ -44,10 +45,9 @@ pub fn judge(plan: &TaskPlan, entry: &Entry, outcome: Outcome) -> Judged {
             hold = Some(reason);
             Verdict::HandedBack
         }
-        Outcome::HandedBack if plan.at_most_once() => Verdict::Failed {
-            error: "cut off by a stop; it may have taken effect, and is not started again".to_owned(),
-            output: None,
-        },
+        Outcome::HandedBack if plan.at_most_once() => {
+            Verdict::Failed { error: failure::CUT_OFF.to_owned(), output: None }
+        }
         Outcome::HandedBack => Verdict::HandedBack,
     };
     let end = match &verdict {

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Settled, Settlement, Verdict};
 use crate::error::Result;
+use crate::model::failure;
 use crate::store::connection::Connection;
 use crate::store::source::{Mark, TableSource};
 
@@ -40,7 +41,7 @@ pub(super) fn mark_rows(
         let refused: HashMap<_, _> = source.mark_done(connection, &done)?.into_iter().collect();
         for settlement in standing.iter_mut() {
             if let Some(words) = refused.get(&settlement.id) {
-                let error = format!("the work is done, but its row could not be marked: {words}");
+                let error = failure::unmarked(words);
                 settlement.verdict = Verdict::Failed { error, output: None };
                 settled.refused.push((settlement.id, words.clone()));
             }

@@ -6,8 +6,9 @@ use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use serde::Serialize;
 
-use super::counts::{self, Counts, Recent, Scope};
+use super::counts::{self, Counts, Recent, RunningOn, Scope};
 use super::declared::{self, Declared};
+use super::{kept, waiting};
 use crate::error::Result;
 use crate::model::entry;
 use crate::model::time::{Micros, SECOND};
@@ -36,6 +37,8 @@ pub struct TaskShape {
     pub pending: i64,
     /// Entries that could start now.
     pub due: i64,
+    /// True if that many wait, or more: nobody has counted them all.
+    pub at_least: bool,
     /// Entries that run.
     pub running: i64,
     /// Entries that completed.
@@ -51,6 +54,9 @@ pub struct TaskShape {
     /// How its attempts of the last 15 min went.
     #[serde(skip)]
     pub recent: Recent,
+    /// Entries that came to an end a second, over the last 5 min.
+    #[serde(skip)]
+    pub ended_per_s: f64,
 }
 
 /// Who paused a task.
@@ -100,7 +106,7 @@ struct Kept {
 pub fn get(connection: &mut Connection, name: &str) -> Result<Option<TaskShape>> {
     let now = nodes::clock(connection)?;
     let declared = declared::living(connection)?;
-    let tasks = shapes(connection, &declared, Scope { task: Some(name), now })?;
+    let tasks = shapes(connection, &declared, Scope { task: Some(name), now }, None)?;
     Ok(tasks.into_iter().next())
 }
 
@@ -108,33 +114,60 @@ pub fn get(connection: &mut Connection, name: &str) -> Result<Option<TaskShape>>
 pub fn list(connection: &mut Connection) -> Result<Vec<TaskShape>> {
     let now = nodes::clock(connection)?;
     let declared = declared::living(connection)?;
-    list_at(connection, &declared, now)
+    let running = running_on(connection, now)?;
+    list_at(connection, &declared, &running, now)
 }
 
-/// All tasks, by name, with ages at an instant.
+/// What runs, by node and task.
+pub(in crate::store) fn running_on(connection: &mut Connection, now: Micros) -> Result<Vec<RunningOn>> {
+    counts::running_on(connection, Scope { task: None, now })
+}
+
+/// All tasks, by name, with ages at an instant, and what runs of them.
 pub(in crate::store) fn list_at(
     connection: &mut Connection,
     declared: &Declared,
+    running: &[RunningOn],
     now: Micros,
 ) -> Result<Vec<TaskShape>> {
-    shapes(connection, declared, Scope { task: None, now })
+    shapes(connection, declared, Scope { task: None, now }, Some(running))
 }
 
-fn shapes(connection: &mut Connection, declared: &Declared, scope: Scope<'_>) -> Result<Vec<TaskShape>> {
-    let mut counts = counts::by_task(connection, scope)?;
+fn shapes(
+    connection: &mut Connection,
+    declared: &Declared,
+    scope: Scope<'_>,
+    running: Option<&[RunningOn]>,
+) -> Result<Vec<TaskShape>> {
+    let mut counts = counts::sums(connection, scope)?;
+    let read = match running {
+        Some(running) => running.to_vec(),
+        None => counts::running_on(connection, scope)?,
+    };
+    for row in read {
+        counts.entry(row.task).or_default().running += row.n;
+    }
     let sql = "SELECT name, paused_by, paused_since, paused_reason, held_since, held_reason, next_probe_at \
                FROM soloist_tasks";
     let rows: Vec<Kept> = connection.load(Statement::new(sql))?;
-    let mut kept: BTreeMap<_, _> = rows.into_iter().map(|row| (row.name.clone(), row)).collect();
-    let known = declared.tasks.keys().chain(counts.keys()).chain(kept.keys());
+    let mut rows: BTreeMap<_, _> = rows.into_iter().map(|row| (row.name.clone(), row)).collect();
+    let waiting = match scope.task {
+        Some(task) => vec![task.to_owned()],
+        None => [waiting::names(connection)?, waiting::names_of_failed(connection)?].concat(),
+    };
+    let known = declared.tasks.keys().chain(counts.keys()).chain(rows.keys()).chain(&waiting);
     let meant = |name: &&String| scope.task.is_none_or(|task| task == name.as_str());
     let names: BTreeSet<String> = known.filter(meant).map(String::to_owned).collect();
+    let kept = kept::all(connection)?;
     let mut tasks = Vec::with_capacity(names.len());
     for name in names {
         let mut of = counts.remove(&name).unwrap_or_default();
-        counts::completed(connection, &name, scope.now, &mut of)?;
-        let row = kept.remove(&name);
-        tasks.push(shape(name, &of, row, declared, scope.now));
+        counts::add_entries(connection, &name, scope.now, kept.get(&name), &mut of)?;
+        let row = rows.remove(&name);
+        // Of which nothing waits, runs or has ended, and which nobody declares or has paused, is none.
+        if row.is_some() || of != Counts::default() || declared.tasks.contains_key(&name) {
+            tasks.push(shape(name, &of, row, declared, scope.now));
+        }
     }
     Ok(tasks)
 }
@@ -166,6 +199,7 @@ fn shape(name: String, counts: &Counts, kept: Option<Kept>, declared: &Declared,
         paused,
         pending: counts.pending,
         due: counts.due,
+        at_least: counts.at_least,
         running: counts.running,
         completed: counts.completed,
         failed: counts.failed,
@@ -173,5 +207,6 @@ fn shape(name: String, counts: &Counts, kept: Option<Kept>, declared: &Declared,
         oldest_due_age_s: counts.oldest_due_at.map(seconds),
         held,
         recent: counts.recent,
+        ended_per_s: counts.ended_per_s(),
     }
 }
