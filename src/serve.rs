@@ -115,7 +115,7 @@ fn state(node: &Node, config: &Config, tokens: &Tokens, readiness: &Arc<Readines
     let firing = node.firing.as_ref().map(|firing| firing.actor.clone());
     ApiState {
         store: node.store.clone(),
-        watch: Watch::new(node.store.clone(), &config.node.name, node.meters.clone()),
+        watch: Watch::new(node.store.clone(), &config.node.name, node.meters.clone(), node.reports.clone()),
         tokens: tokens.clone(),
         show_payload: config.http.show_payload,
         readiness: readiness.clone(),

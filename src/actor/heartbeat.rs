@@ -10,11 +10,8 @@ use actix::prelude::*;
 
 use super::lease::LeaseActor;
 use super::message::{Begin, Incarnation, LeaseLost, Leave, Register, Renew, Resign};
-use super::reports::Reports;
+use super::reports::{LEASE, Reports};
 use crate::store::claim::Claimant;
-
-/// As reports name it.
-const NAME: &str = "lease";
 
 /// How long a heartbeat may go without an answer before the database is said to be out of reach.
 const PATIENCE: Duration = Duration::from_secs(4);
@@ -50,7 +47,7 @@ impl HeartbeatActor {
         incarnated: Vec<Recipient<Incarnation>>,
         lost: Vec<Recipient<LeaseLost>>,
     ) -> Self {
-        reports.expect(NAME, Some(lease / 3), Duration::ZERO);
+        reports.expect(LEASE, Some(lease / 3), Duration::ZERO);
         Self {
             lease_actor,
             lease,
@@ -111,7 +108,7 @@ impl HeartbeatActor {
             }
             Ok(Err(error)) => {
                 tracing::warn!(%error, "the node could not register; it tries again");
-                self.reports.failed(NAME, &error);
+                self.reports.failed(LEASE, &error);
                 self.beat_in(self.again(), ctx);
             }
             Err(error) => tracing::error!(%error, "the LeaseActor is gone"),
@@ -139,7 +136,7 @@ impl HeartbeatActor {
             }
             Ok(Err(error)) => {
                 tracing::warn!(node_id, %error, "the lease could not be renewed; the node tries again");
-                self.reports.failed(NAME, &error);
+                self.reports.failed(LEASE, &error);
                 self.beat_in(self.again(), ctx);
             }
             Err(error) => tracing::error!(%error, "the LeaseActor is gone"),
@@ -148,7 +145,7 @@ impl HeartbeatActor {
 
     fn felt(&mut self) {
         self.answered = Some(Instant::now());
-        self.reports.done(NAME);
+        self.reports.done(LEASE);
         (self.on_pulse)(true);
     }
 

@@ -9,6 +9,9 @@ use crate::error::Error;
 use crate::model::time::Micros;
 use crate::store::duties::{Told, ToldDuty, ToldJump};
 
+/// The duty that keeps this node's lease: what is refused to it is refused to all.
+pub const LEASE: &str = "lease";
+
 /// A duty may be silent for three of its periods, and never for less than this.
 const PATIENCE: Duration = Duration::from_secs(15);
 

@@ -13,9 +13,10 @@ use actix_web::web::Bytes;
 use tokio::sync::watch;
 
 use crate::actor::guard;
+use crate::actor::reports::{LEASE, Reports};
 use crate::error::{Error, Result};
 use crate::store::Store;
-use crate::store::status::{self, Status};
+use crate::store::status::{LastSeen, Status};
 
 /// What one look found.
 #[derive(Debug)]
@@ -50,7 +51,8 @@ impl Snapshot {
 }
 
 struct Shared {
-    store: Store,
+    seen: LastSeen,
+    reports: Reports,
     reading: AtomicBool,
     writes: AtomicU64,
     latest: watch::Sender<Option<Arc<Snapshot>>>,
@@ -61,10 +63,11 @@ struct Shared {
 pub struct Snapshots(Arc<Shared>);
 
 impl Snapshots {
-    /// Looks at this database, when somebody asks.
-    pub fn new(store: Store) -> Self {
+    /// Looks at this database, when somebody asks; `reports` are those of this node's own duties.
+    pub fn new(store: Store, reports: Reports) -> Self {
         let (reading, writes) = (AtomicBool::new(false), AtomicU64::new(0));
-        Self(Arc::new(Shared { store, reading, writes, latest: watch::Sender::new(None) }))
+        let seen = LastSeen::new(store);
+        Self(Arc::new(Shared { seen, reports, reading, writes, latest: watch::Sender::new(None) }))
     }
 
     /// What was read before this moment is old.
@@ -103,7 +106,7 @@ impl Snapshots {
         let shared = self.0.clone();
         spawn_blocking(move || {
             let (began, writes) = (Instant::now(), shared.writes.load(Ordering::SeqCst));
-            let found = guard::catch("reading the status", || look(&shared.store));
+            let found = guard::catch("reading the status", || look(&shared));
             // First, so that whoever is told of a snapshot that is too old for him finds nobody reading.
             shared.reading.store(false, Ordering::SeqCst);
             shared.latest.send_replace(Some(Arc::new(Snapshot { began, writes, found })));
@@ -111,8 +114,8 @@ impl Snapshots {
     }
 }
 
-fn look(store: &Store) -> Result<Found> {
-    let status = status::read(&mut *store.read()?)?;
+fn look(shared: &Shared) -> Result<Found> {
+    let status = shared.seen.look(shared.reports.error_of(LEASE).as_deref())?;
     let json = serde_json::to_vec(&status).map_err(Error::internal)?.into();
     Ok(Found { status, json })
 }

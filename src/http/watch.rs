@@ -1,6 +1,7 @@
 //! What there is to be watched of a node: its counts, and the state of the whole.
 
 use super::snapshots::Snapshots;
+use crate::actor::reports::Reports;
 use crate::store::Store;
 use crate::telemetry::meters::Meters;
 
@@ -16,8 +17,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Of a node with this label that counts here.
-    pub fn new(store: Store, node: impl Into<String>, meters: Meters) -> Self {
-        Self { node: node.into(), meters, snapshots: Snapshots::new(store) }
+    /// Of a node with this label that counts here, and notes there what became of its duties.
+    pub fn new(store: Store, node: impl Into<String>, meters: Meters, reports: Reports) -> Self {
+        Self { node: node.into(), meters, snapshots: Snapshots::new(store, reports) }
     }
 }

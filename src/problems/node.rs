@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::words::{age, count, listed, moment};
+use super::words::{age, count, counted, listed, moment};
 use super::{Level, Problem};
 use crate::model::time::{Micros, SECOND};
 use crate::store::node_list::{NodeShape, NodeState};
@@ -28,13 +28,17 @@ pub(super) fn someone_works(facts: &Facts) -> bool {
 pub(super) fn none_works(facts: &Facts) -> Option<Problem> {
     // Entries of a pull task start when an outside worker asks for them: any living node hands them out.
     let pulled = |task: &TaskShape| task.handler.as_deref() == Some("pull");
-    let due: i64 = facts.tasks.iter().filter(|task| task.paused.is_none() && !pulled(task)).map(|task| task.due).sum();
+    let could = || facts.tasks.iter().filter(|task| task.paused.is_none() && !pulled(task));
+    let due: i64 = could().map(|task| task.due).sum();
+    let at_least = could().any(|task| task.at_least);
     if due == 0 || someone_works(facts) {
         return None;
     }
     let (are, them) = if due == 1 { ("is", "it") } else { ("are", "them") };
-    let sentence =
-        format!("No node is working: {} {are} due and nothing starts {them}.", count(due, "entry", "entries"));
+    let sentence = format!(
+        "No node is working: {} {are} due and nothing starts {them}.",
+        counted(due, at_least, "entry", "entries")
+    );
     let last = facts.nodes.iter().filter(|node| node.has("worker")).max_by_key(|node| node.seen_at);
     let mut problem = Problem::new(Level::Stopped, 4, NO_WORKER, sentence);
     problem.since = last.map(|node| node.stopped_at.unwrap_or(node.lease_until));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::node::someone_works;
-use super::words::{age, count, moment, number};
+use super::words::{age, count, counted, moment, number};
 use super::{Level, Problem};
 use crate::model::time::{Micros, SECOND};
 use crate::store::status::{Facts, LongRun};
@@ -56,7 +56,7 @@ pub(super) fn still(facts: &Facts) -> impl Iterator<Item = Problem> + '_ {
         let sentence = format!(
             "`{}` stands still: {} {verb} due, {} {slots} free, and nothing has started for {}.",
             task.name,
-            count(task.due, "entry", "entries"),
+            counted(task.due, task.at_least, "entry", "entries"),
             number(free),
             age(facts.now - since)
         );

@@ -1,7 +1,7 @@
 //! Problems of tasks: paused, held back, unknown, without rows to sweep.
 
 use super::node::someone_works;
-use super::words::{age, count, first_line, moment};
+use super::words::{age, counted, first_line, moment};
 use super::{Level, Problem};
 use crate::store::status::Facts;
 use crate::store::sweeps::Sweep;
@@ -20,7 +20,7 @@ pub(super) fn all_paused(facts: &Facts) -> Option<Problem> {
     }
     let sentence = format!("All {} tasks are paused, {}", declared.len(), by_and_why(newest, facts.now));
     let mut problem = Problem::new(Level::Stopped, 6, ALL_PAUSED, sentence);
-    problem.detail = Some(format!("{} Schedules go on firing.", wait(due)));
+    problem.detail = Some(format!("{} Schedules go on firing.", wait(due, declared.iter().any(|task| task.at_least))));
     problem.since = Some(newest.since);
     problem.command = declared.first().map(|task| format!("soloist tasks resume {}", task.name));
     Some(problem)
@@ -34,8 +34,8 @@ pub(super) fn by_and_why(paused: &Paused, now: i64) -> String {
     format!("by {} since {}{reason}.", paused.by, moment(paused.since, now))
 }
 
-fn wait(n: i64) -> String {
-    format!("{} {}.", count(n, "entry", "entries"), if n == 1 { "waits" } else { "wait" })
+fn wait(n: i64, at_least: bool) -> String {
+    format!("{} {}.", counted(n, at_least, "entry", "entries"), if n == 1 { "waits" } else { "wait" })
 }
 
 /// Tasks that somebody paused.
@@ -43,7 +43,7 @@ pub(super) fn paused(facts: &Facts) -> impl Iterator<Item = Problem> + '_ {
     facts.tasks.iter().filter_map(|task| task.paused.as_ref().map(|paused| (task, paused))).map(|(task, paused)| {
         let mut sentence = format!("`{}` is paused {}", task.name, by_and_why(paused, facts.now));
         if task.pending > 0 {
-            sentence.push_str(&format!(" {}", wait(task.pending)));
+            sentence.push_str(&format!(" {}", wait(task.pending, task.at_least)));
         }
         let mut note = Problem::new(Level::Note, 26, "task_paused", sentence);
         note.command = Some(format!("soloist tasks resume {}", task.name));
@@ -62,7 +62,7 @@ pub(super) fn held(facts: &Facts) -> impl Iterator<Item = Problem> + '_ {
             task.name,
             what_the_host_does(&held.reason),
             moment(held.since, facts.now),
-            count(task.pending, "entry", "entries"),
+            counted(task.pending, task.at_least, "entry", "entries"),
         );
         let mut problem = Problem::new(Level::Broken, 7, "task_held", sentence);
         let reason = first_line(&held.reason);
@@ -102,7 +102,7 @@ pub(super) fn unknown(facts: &Facts) -> impl Iterator<Item = Problem> + '_ {
         let since = task.oldest_due_age_s.map(|age| facts.now - (age * 1e6) as i64);
         let verb = if task.due == 1 { "waits" } else { "wait" };
         let from = since.map(|since| format!(" since {}", moment(since, facts.now))).unwrap_or_default();
-        let entries = count(task.due, "entry", "entries");
+        let entries = counted(task.due, task.at_least, "entry", "entries");
         let sentence = format!("No node knows the task `{}`: {entries} {verb} for it{from}.", task.name);
         let mut problem = Problem::new(Level::Broken, 10, "task_unknown", sentence);
         problem.detail = Some(match facts.declared.nearest(&task.name) {

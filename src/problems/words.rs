@@ -26,6 +26,11 @@ pub(crate) fn count(n: i64, one: &str, many: &str) -> String {
     format!("{} {}", number(n), if n == 1 { one } else { many })
 }
 
+/// The same of a number that may be larger, as nobody has counted all: 10,000+ entries.
+pub(crate) fn counted(n: i64, at_least: bool, one: &str, many: &str) -> String {
+    if at_least { format!("{}+ {many}", number(n)) } else { count(n, one, many) }
+}
+
 /// An age: 0.4 s, 17 s, 19 min, 3 h 5 min, 2 d.
 pub(crate) fn age(span: Micros) -> String {
     let seconds = span.max(0) / SECOND;

@@ -118,9 +118,13 @@ fn a_wrong_path_method_or_query_is_refused_with_what_would_be_right() {
 fn a_database_that_cannot_be_reached_is_a_503_without_its_password() {
     let api = Api::start_on_unreachable("postgres://app:hunter2@127.0.0.1:1/app");
     std::thread::scope(|scope| {
-        for (method, path, body) in
-            [("GET", "/entries", ""), ("POST", "/entries", r#"{"task": "t"}"#), ("GET", "/status", "")]
-        {
+        scope.spawn(|| {
+            let status = api.get("/status");
+            let problem = &status["problems"][0];
+            assert_eq!((&problem["code"], &problem["level"]), (&"database_unreachable".into(), &"stopped".into()));
+            assert!(!status.to_string().contains("hunter2"), "{status}");
+        });
+        for (method, path, body) in [("GET", "/entries", ""), ("POST", "/entries", r#"{"task": "t"}"#)] {
             let api = &api;
             scope.spawn(move || {
                 let response = api.admin(method, path, body);

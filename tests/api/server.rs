@@ -9,6 +9,7 @@ use actix_web::dev::ServerHandle;
 use actix_web::{App, HttpServer};
 use house::{Response, TestDatabase, request};
 use serde_json::Value;
+use soloist::actor::reports::Reports;
 use soloist::config::{
     ClaimChoice, Database, DatabaseUrl, NodeRole, Role, Secret, ShowPayload, Source, Synchronous, Token, Wake,
 };
@@ -109,7 +110,7 @@ impl Api {
             })
         };
         let state = Arc::new(ApiState {
-            watch: Watch::new(store.clone(), "web-1", Meters::default()),
+            watch: Watch::new(store.clone(), "web-1", Meters::default(), Reports::default()),
             store,
             tokens: tokens.clone(),
             show_payload,

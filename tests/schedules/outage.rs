@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use house::{Backend, Hook, Node, PrivateServer, TestDatabase, numbers, until, until_some};
 
-use crate::cluster::{leader, scheduled, start, wait};
+use crate::cluster::{leader, scheduled, start, status, wait};
 use crate::ledger::{SOON, assert_paired, assert_unbroken, calls, items, listed, until_fired};
 use crate::setting::stop;
 
@@ -48,8 +48,9 @@ fn firings_go_on_when_the_server_does(backend: Backend) {
         let took = back.elapsed();
         println!("round {round}: it fires {took:?} after the server accepts");
         assert!(took < Duration::from_secs(3), "round {round}: it fired after {took:?}");
-        // Connections of before the outage answer 503 until they are replaced.
-        let shows = |node: &Node| node.api("GET", "/api/v1/status", "").status == 200;
+        // What was seen before the outage is shown until the next look.
+        let away = |problem: &serde_json::Value| problem["code"] == "database_unreachable";
+        let shows = |node: &Node| !status(node)["problems"].as_array().unwrap().iter().any(away);
         until(SOON, "each node shows who leads", || nodes.iter().all(|node| shows(node) && leader(node).is_some()));
         let leads = leader(&nodes[0]);
         for node in &mut nodes {

@@ -92,6 +92,12 @@ fn an_outage_is_shown_and_survived() {
     server.kill();
     wait_for(&shown, UNREACHABLE);
     wait_for(&shown, "web-1");
+    let away = status(&node);
+    assert_eq!(
+        (&away["problems"][0]["sentence"], &away["problems"][0]["level"]),
+        (&UNREACHABLE.into(), &"stopped".into())
+    );
+    assert_eq!((&away["nodes"][0]["name"], away["problems"].as_array().unwrap().len()), (&"web-1".into(), 1));
     let once = ask(&database, &["status", "--json"]).output().unwrap();
     assert_eq!(once.status.code(), Some(1), "{once:?}");
     let said: Value = serde_json::from_slice(&once.stdout).unwrap();
@@ -99,8 +105,7 @@ fn an_outage_is_shown_and_survived() {
 
     server.start();
     wait_for(&shown, "Ready. ");
-    let problems = || node.api("GET", "/api/v1/status", "").json()["problems"].clone();
-    until(SOON, "the node shows what is", || problems() == serde_json::json!([]));
+    until(SOON, "the node shows what is", || status(&node)["problems"] == serde_json::json!([]));
     let pid = rustix::process::Pid::from_raw(watch.id().cast_signed()).unwrap();
     rustix::process::kill_process(pid, Signal::INT).unwrap();
     assert_eq!(watch.wait().unwrap().code(), Some(0));

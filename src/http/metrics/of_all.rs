@@ -13,6 +13,10 @@ pub(super) fn families(snapshot: Option<&Snapshot>) -> Vec<Family> {
     let Some((snapshot, status)) = snapshot.and_then(|snapshot| Some((snapshot, snapshot.status().ok()?))) else {
         return vec![Family::new(of::DATABASE_UP).count(&[], 0_u64)];
     };
+    if status.away {
+        // What was seen last is no figure of now.
+        return vec![Family::new(of::DATABASE_UP).count(&[], 0_u64), problems(status)];
+    }
     let mut families = vec![
         Family::new(of::DATABASE_UP).count(&[], 1_u64),
         Family::new(of::AGE).figure(&[], snapshot.age().as_secs_f64()),

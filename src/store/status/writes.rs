@@ -15,7 +15,8 @@ pub(super) fn refused(connection: &mut Connection, nodes: &[NodeShape]) -> Resul
     let Some(silent) = nodes.iter().find(|node| node.state == NodeState::Silent) else { return Ok(None) };
     // What is there already: nothing changes, but something is written.
     let same = "UPDATE soloist_nodes SET version = version WHERE id = ?";
-    match connection.execute(Statement::new(same).bind(silent.id)) {
+    // In a transaction of its own: a refusal must not spoil that of the look.
+    match connection.transaction(|connection| connection.execute(Statement::new(same).bind(silent.id))) {
         Err(error) if fault::says_no_writes(&error.to_string()) => Ok(Some(error.to_string())),
         Err(error) if error.is_transient() => Err(error),
         _ => Ok(None),
