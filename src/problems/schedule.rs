@@ -55,7 +55,8 @@ fn declared_in_vain(names: &[String]) -> Option<String> {
 /// Schedules that no living node declares any more, while nodes live.
 pub(super) fn undeclared(facts: &Facts) -> Option<Problem> {
     let stopped: Vec<_> = facts.silent.iter().filter(|schedule| !schedule.declared).map(|s| s.name.as_str()).collect();
-    if facts.nodes.iter().all(|node| !node.is_living()) {
+    // Where nobody fires at all, that comes first.
+    if !fires(facts) {
         return None;
     }
     let (sentence, keep) = match stopped.as_slice() {
