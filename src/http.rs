@@ -9,6 +9,7 @@ mod auth;
 mod body;
 mod claim_token;
 mod cursor;
+mod events;
 mod fields;
 mod health;
 mod idempotency;
@@ -30,6 +31,7 @@ use std::sync::Arc;
 
 use actix_web::web;
 
+pub use events::Events;
 pub use metrics::{DEFINITIONS, Definition, Kind};
 pub use problem::Problem;
 pub use readiness::Readiness;

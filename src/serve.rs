@@ -38,9 +38,10 @@ async fn serve(config: Arc<Config>, file: Option<PathBuf>, migrate: Migrate) -> 
     let tokens = Tokens::new(&config.http.tokens);
     let stop = CancellationToken::new();
     let waiting = Waiting::new(node.woken.clone(), config.node.poll);
+    let watch = Watch::new(node.store.clone(), &config.node.name, node.meters.clone(), node.reports.clone());
     let mut server = None;
     if config.node.has(NodeRole::Http) {
-        let state = Arc::new(state(&node, &config, &tokens, &readiness, &waiting));
+        let state = Arc::new(state(&node, &config, &tokens, &readiness, (&waiting, &watch)));
         server = Some(listen(&config, state, &stop)?);
         // Only a node that listens makes a token: one that cannot must not take another's file away.
         tokens.replace(&self::tokens(&config, file.as_deref(), &mut made)?);
@@ -73,6 +74,7 @@ async fn serve(config: Arc<Config>, file: Option<PathBuf>, migrate: Migrate) -> 
     tracing::info!(drain_s = config.node.drain.as_secs_f64(), "stopping: finishing what runs");
     readiness.set_draining(true);
     waiting.close();
+    watch.events.close();
     tokio::select! {
         () = node.drain(config.node.drain) => {}
         () = signals.stop() => {
@@ -109,13 +111,19 @@ fn tokens(config: &Config, file: Option<&Path>, made: &mut Option<Token>) -> Res
     Ok(vec![token])
 }
 
-fn state(node: &Node, config: &Config, tokens: &Tokens, readiness: &Arc<Readiness>, waiting: &Waiting) -> ApiState {
+fn state(
+    node: &Node,
+    config: &Config,
+    tokens: &Tokens,
+    readiness: &Arc<Readiness>,
+    (waiting, watch): (&Waiting, &Watch),
+) -> ApiState {
     let scheduler = node.scheduler.clone();
     let plans = node.plans.clone();
     let firing = node.firing.as_ref().map(|firing| firing.actor.clone());
     ApiState {
         store: node.store.clone(),
-        watch: Watch::new(node.store.clone(), &config.node.name, node.meters.clone(), node.reports.clone()),
+        watch: watch.clone(),
         tokens: tokens.clone(),
         show_payload: config.http.show_payload,
         readiness: readiness.clone(),

@@ -22,7 +22,10 @@ pub fn init_at(default: &str) {
         .with_writer(std::io::stderr)
         .with_target(false)
         .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none());
-    let json = std::env::var("SOLOIST_LOG_FORMAT").is_ok_and(|format| format == "json");
+    let format = std::env::var("SOLOIST_LOG_FORMAT").unwrap_or_default();
     // An application that embeds this may have a subscriber of its own already, which then stays.
-    let _ = if json { lines.json().try_init() } else { lines.try_init() };
+    let _ = if format == "json" { lines.json().try_init() } else { lines.try_init() };
+    if !["", "text", "json"].contains(&format.as_str()) {
+        tracing::warn!(format, "SOLOIST_LOG_FORMAT is text or json; lines are text");
+    }
 }

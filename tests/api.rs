@@ -8,6 +8,8 @@ mod access;
 mod claims;
 #[path = "api/entries.rs"]
 mod entries;
+#[path = "api/events.rs"]
+mod events;
 #[path = "api/idempotency.rs"]
 mod idempotency;
 #[path = "api/metrics.rs"]

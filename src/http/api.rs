@@ -13,7 +13,7 @@ use actix_web::middleware::from_fn;
 use actix_web::web;
 
 use super::route::{delete, get, nothing_here, patch, post, resource};
-use super::{auth, metrics};
+use super::{auth, events, metrics};
 use crate::config::Role::{Admin, Read, Trigger};
 
 /// All routes under `/api/v1`, behind a token.
@@ -38,6 +38,7 @@ pub(super) fn routes(service: &mut web::ServiceConfig) {
         .service(resource("/schedules/{schedule}/pause", [post(Admin, schedules::pause)]))
         .service(resource("/schedules/{schedule}/resume", [post(Admin, schedules::resume)]))
         .service(resource("/schedules/{schedule}/fire", [post(Trigger, schedules::fire)]))
+        .service(resource("/events", [get(Read, events::open)]))
         .service(resource("/status", [get(Read, status::show)]))
         .service(resource("/nodes", [get(Read, status::nodes)]))
         .service(resource("/tasks", [get(Read, tasks::list)]))

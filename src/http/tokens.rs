@@ -1,6 +1,7 @@
 //! The tokens that open the admin API: kept as digests, compared in constant time, replaced at run time.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use sha2::{Digest as _, Sha256};
@@ -26,17 +27,25 @@ struct Known {
 #[derive(Clone)]
 pub struct Tokens {
     known: Arc<RwLock<Arc<[Known]>>>,
+    /// How often they were replaced.
+    version: Arc<AtomicU64>,
 }
 
 impl Tokens {
     /// Lets these in and nobody else. A blank token opens nothing.
     pub fn new(tokens: &[Token]) -> Self {
-        Self { known: Arc::new(RwLock::new(digests(tokens))) }
+        Self { known: Arc::new(RwLock::new(digests(tokens))), version: Arc::default() }
     }
 
     /// Puts other tokens in their place, from the next request on.
     pub fn replace(&self, tokens: &[Token]) {
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = digests(tokens);
+        self.version.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Changes when the tokens are replaced.
+    pub(super) fn version(&self) -> u64 {
+        self.version.load(Ordering::SeqCst)
     }
 
     /// Whom this text belongs to. Every known token is compared, each in constant time.

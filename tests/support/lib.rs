@@ -6,6 +6,7 @@
 mod backend;
 mod client;
 mod database;
+mod events;
 mod hook;
 mod http;
 mod machine;
@@ -16,6 +17,7 @@ mod wait;
 
 pub use backend::Backend;
 pub use database::TestDatabase;
+pub use events::{Event, EventStream};
 pub use hook::{Answer, Hook, Received};
 pub use http::{Response, request};
 pub use machine::{ci, faketime, free_port, full, numbers, python, soloist};

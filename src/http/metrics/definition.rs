@@ -53,6 +53,7 @@ definitions! {
     POOL_MAX = "soloist_pool_connections_max" Gauge ["pool"] "The most connections that a pool opens";
     POOL_WAITS = "soloist_pool_wait_seconds" Histogram ["pool"] "How long callers waited for a connection";
     REQUESTS = "soloist_http_requests_total" Counter ["method", "route", "status"] "Requests to this node by route and class of status";
+    STREAMS = "soloist_event_streams" Gauge [] "Streams of events that are open on this node";
     // Of all nodes, out of the database.
     DATABASE_UP = "soloist_database_up" Gauge [] "1 if the state of all nodes could be read; if 0, what follows is left out";
     AGE = "soloist_status_age_seconds" Gauge [] "How old what follows is";

@@ -18,6 +18,7 @@ pub(super) fn families(state: &ApiState) -> Vec<Family> {
         Family::new(of::NODE).count(&[&state.watch.node, env!("CARGO_PKG_VERSION"), database], 1_u64),
         Family::new(of::UPTIME).figure(&[], meters.since().elapsed().as_secs_f64()),
         Family::new(of::LEADER).count(&[], u64::from(meters.is_leading())),
+        Family::new(of::STREAMS).count(&[], state.watch.events.count()),
         Family::new(of::RESCUED).count(&[], meters.of_rescues()),
     ];
     families.extend(tasks(state));
