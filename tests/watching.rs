@@ -4,10 +4,11 @@
 #[path = "processes/setting.rs"]
 mod setting;
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use house::{Hook, Metrics, Node, TestDatabase, numbers, on_every_backend, promtool, request, until};
+use house::{EventStream, Hook, Metrics, Node, TestDatabase, numbers, on_every_backend, promtool, request, until};
 use serde_json::Value;
 use setting::{SOON, config, enqueue, migrate, stop, until_completed};
 use soloist::http::DEFINITIONS;
@@ -128,4 +129,48 @@ fn watching_at_full_speed_loses_no_lease_and_delays_no_firing(database: &TestDat
     println!("{} firings, median {median} ms late, the latest {latest} ms", late.len());
     assert!(median < 100.0 && latest < Duration::from_secs(2).as_millis() as f64, "{late:?}");
     assert!(firings.iter().all(|firing| firing["outcome"] == "fired"), "{firings:?}");
+}
+
+/// The names of metrics in a text, without what a histogram adds to them.
+fn named(text: &str) -> BTreeSet<&str> {
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let words = text.split(|c| !word(c)).filter(|word| word.starts_with("soloist_"));
+    words.map(|name| name.strip_suffix("_bucket").unwrap_or(name)).collect()
+}
+
+#[test]
+fn dashboard_and_alerts_ask_for_metrics_that_there_are() {
+    let known: BTreeSet<_> = DEFINITIONS.iter().map(|one| one.name).collect();
+    let (dashboard, alerts) = (include_str!("../docs/grafana/soloist.json"), include_str!("../docs/alerts.yml"));
+    let dashboard: Value = serde_json::from_str(dashboard).unwrap();
+    let expressions = |panel: &Value| -> Vec<String> {
+        let targets = panel["targets"].as_array().unwrap();
+        targets.iter().map(|target| target["expr"].as_str().unwrap().to_owned()).collect()
+    };
+    let asked = dashboard["panels"].as_array().unwrap().iter().flat_map(expressions).collect::<Vec<_>>().join("\n");
+    for (what, text) in [("the dashboard", asked.as_str()), ("the alerts", alerts)] {
+        let unknown: Vec<_> = named(text).difference(&known).copied().collect();
+        assert!(unknown.is_empty(), "{what} asks for {unknown:?}");
+    }
+    // AGE tells how old the others are, which a picture shows by itself.
+    let shown = named(&asked);
+    let forgotten: Vec<_> = known.iter().filter(|name| !shown.contains(*name)).collect();
+    assert_eq!(forgotten, [&"soloist_entries_started_total", &"soloist_status_age_seconds"], "in no picture");
+    promtool(&["check", "rules", concat!(env!("CARGO_MANIFEST_DIR"), "/docs/alerts.yml")], "");
+}
+
+#[test]
+fn a_node_that_stops_ends_its_streams() {
+    let database = TestDatabase::new(house::Backend::Sqlite).unwrap();
+    let mut node = Node::start(&config(&database, "", "", "[tasks.idle]\npull = true")).wait_ready();
+    let token = std::fs::read_to_string(node.directory().join("soloist.token")).unwrap();
+    let bearer = format!("Bearer {}", token.trim());
+    let mut stream = EventStream::open(node.port(), "/api/v1/events", &[("Authorization", &bearer)]).expect("a stream");
+    assert_eq!(stream.next().unwrap().name, "reset");
+    let start = Instant::now();
+    stop(std::slice::from_mut(&mut node));
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    let end = stream.until("the end", |event| event.name == "end");
+    assert_eq!(end.json()["reason"], "the node stops");
+    assert_eq!(stream.next(), None);
 }
