@@ -47,9 +47,10 @@ pub(super) fn still(facts: &Facts) -> impl Iterator<Item = Problem> + '_ {
         let (slots, _) = slots(facts, task);
         let free = slots - task.running;
         let since = due_since(facts, task).max(*facts.last_starts.get(&task.name)?);
-        // One transaction may work what seems to wait: nothing is marked while it runs.
+        // One transaction may work what seems to wait: nothing is marked while it runs. A limit may keep it waiting.
         let works_unseen = task.handler.as_deref() == Some("sql");
-        if free <= 0 || works_unseen || facts.now - since < STILL {
+        let limited = facts.declared.tasks.get(&task.name).is_some_and(|declared| declared.limited);
+        if free <= 0 || works_unseen || limited || facts.now - since < STILL {
             return None;
         }
         let (verb, slots) = (if task.due == 1 { "is" } else { "are" }, if free == 1 { "slot is" } else { "slots are" });

@@ -29,6 +29,14 @@ fn a_task_stands_still(database: &TestDatabase) {
     of.entry("completed", &ended);
     let problem = of.says("`mail` stands still: 1 entry is due, 8 slots are free, and nothing has started for 3 min.");
     assert_eq!((problem.level, problem.code, problem.since), (Level::Broken, "task_stands", Some(of.at(-190))));
+    let limited = |limits: &str| {
+        let body = format!(r#"{{"handler":"http","concurrency":8,"limits":{limits}}}"#);
+        of.sql(&format!("UPDATE soloist_declarations SET body = '{body}' WHERE name = 'mail'"));
+    };
+    limited(r#"{"max_running":0,"rate":{"starts":1,"span":60000000},"serial":false}"#);
+    of.says_nothing();
+    limited(r#"{"max_running":0,"rate":null,"serial":false}"#);
+    assert_eq!(of.problems().len(), 1);
     let running = [("node_id", "3".to_owned()), ("started_at", of.at(-1).to_string()), ("attempt", "1".to_owned())];
     of.entry("running", &running).says_nothing();
 }

@@ -101,9 +101,10 @@ fn count(connection: &mut Connection) -> Result<()> {
         if waits.pending == 0 && before.is_none_or(|before| before.pending == 0) {
             continue;
         }
-        counts.push((task, waits.pending, waits.due, before.and_then(|before| earlier(before, now))));
+        let earlier = before.and_then(|before| earlier(before, now));
+        counts.push((task, Kept { pending: waits.pending, due: waits.due, counted_at: now, earlier }));
     }
-    write(connection, now, counts)?;
+    write(connection, counts, now)?;
     let gone = "DELETE FROM soloist_counts WHERE task <> '' AND counted_at < ?";
     connection.execute(Statement::new(gone).bind(now - 2 * EARLIER)).map(|_| ())
 }
@@ -116,11 +117,7 @@ fn earlier(before: &Kept, now: Micros) -> Option<(i64, Micros)> {
     }
 }
 
-fn write(
-    connection: &mut Connection,
-    now: Micros,
-    counts: Vec<(String, i64, i64, Option<(i64, Micros)>)>,
-) -> Result<()> {
+fn write(connection: &mut Connection, counts: Vec<(String, Kept)>, now: Micros) -> Result<()> {
     const COLUMNS: Columns<'_> = &[
         ("task", ColumnKind::Text),
         ("pending", ColumnKind::Integer),
@@ -131,9 +128,9 @@ fn write(
     if counts.is_empty() {
         return Ok(());
     }
-    let rows = counts.into_iter().map(|(task, pending, due, earlier)| {
-        let mut row = json!({ "task": task, "pending": pending, "due": due });
-        if let Some((due, at)) = earlier {
+    let rows = counts.into_iter().map(|(task, kept)| {
+        let mut row = json!({ "task": task, "pending": kept.pending, "due": kept.due });
+        if let Some((due, at)) = kept.earlier {
             (row["earlier_due"], row["earlier_at"]) = (due.into(), at.into());
         }
         row
