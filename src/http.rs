@@ -11,6 +11,7 @@ mod claim_token;
 mod cursor;
 mod events;
 mod fields;
+mod flask;
 mod health;
 mod idempotency;
 mod metrics;
@@ -44,12 +45,16 @@ pub use watch::Watch;
 /// The routes of the admin API, to be given to `App::configure` or to the `configure` of a scope.
 pub fn routes(state: Arc<ApiState>) -> impl FnOnce(&mut web::ServiceConfig) {
     move |service| {
+        let flask = state.flask_apscheduler;
         service
             .app_data(web::Data::from(state))
             .configure(health::routes)
             .configure(metrics::routes)
-            .configure(api::routes)
-            .default_service(web::to(route::nothing_here));
+            .configure(api::routes);
+        if flask {
+            service.configure(flask::routes);
+        }
+        service.default_service(web::to(route::nothing_here));
     }
 }
 

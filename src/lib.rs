@@ -1,6 +1,7 @@
 //! Soloist: schedules fire once and entries are claimed once, over many processes, with nothing but the database.
 
 pub mod actor;
+pub mod apscheduler;
 pub mod cli;
 pub mod config;
 pub mod error;

@@ -140,6 +140,7 @@ pub fn find(facts: &Facts) -> Found {
     } else {
         task::paused(facts).collect()
     };
+    notes.extend(schedule::held(facts));
     notes.extend(schedule::paused(facts));
     notes.extend(node::draining(facts));
     notes.extend(firing::moved_by_clocks(facts));

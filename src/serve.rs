@@ -126,6 +126,7 @@ fn state(
         watch: watch.clone(),
         tokens: tokens.clone(),
         show_payload: config.http.show_payload,
+        flask_apscheduler: config.http.flask_apscheduler,
         readiness: readiness.clone(),
         waiting: waiting.clone(),
         wake: Arc::new(move || scheduler.do_send(crate::actor::message::Wake)),

@@ -17,6 +17,8 @@ pub struct Facts<'a> {
     pub timer: &'a Timer,
     /// True if a living node fires schedules.
     pub scheduler_lives: bool,
+    /// True while all schedules are held.
+    pub all_held: bool,
     /// The database's clock.
     pub now: Micros,
 }
@@ -69,7 +71,8 @@ fn hindered(facts: &Facts<'_>) -> Option<String> {
             _ => String::new(),
         };
         let since = moment(paused.since, facts.now);
-        let resume = format!("To let it fire again: soloist schedules resume {name}");
+        let which = if facts.all_held { "--all" } else { name };
+        let resume = format!("To let it fire again: soloist schedules resume {which}");
         return Some(format!("It is paused by {} since {since}{reason}. {resume}", paused.by));
     }
     if !facts.scheduler_lives {

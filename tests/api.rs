@@ -10,6 +10,8 @@ mod claims;
 mod entries;
 #[path = "api/events.rs"]
 mod events;
+#[path = "api/flask.rs"]
+mod flask;
 #[path = "api/idempotency.rs"]
 mod idempotency;
 #[path = "api/metrics.rs"]

@@ -97,7 +97,7 @@ fn layers_look_down_only() {
         &["model"],
         &["trigger"],
         &["config"],
-        &["firing"],
+        &["firing", "apscheduler"],
         &["store"],
         &["handler", "actor"],
         &["node", "http", "serve", "work", "cli"],

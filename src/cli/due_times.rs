@@ -55,6 +55,11 @@ impl DueTime {
         (headings, due.into_iter().map(row).collect())
     }
 
+    /// In UTC, for a list in a line.
+    pub(super) fn in_utc(&self) -> String {
+        self.utc.replace('T', " ")
+    }
+
     /// One line.
     pub(super) fn line(&self) -> String {
         let note = self.note.as_ref().map(|note| format!("   {note}")).unwrap_or_default();

@@ -3,6 +3,7 @@
 mod add;
 mod change;
 mod fields;
+mod import;
 mod show;
 
 use std::process::ExitCode;
@@ -34,12 +35,14 @@ pub(super) enum Schedules {
     Add(Box<add::Add>),
     /// Change one that no node declares; its phase and its pause stay
     Change(Box<change::Change>),
+    /// Make those that APScheduler's export_jobs() wrote: all of them, or none
+    Import(import::Import),
     /// Remove one that no node declares; what it has made goes on
     Remove(Named),
     /// Fire it no more, on all nodes, until it is resumed
     Pause(Pause),
     /// Let it fire again, from its next due time on
-    Resume(Named),
+    Resume(Resume),
     /// Fire it now, beside its due times
     Fire(Named),
 }
@@ -53,10 +56,28 @@ pub(super) struct Named {
 /// `soloist schedules pause`
 #[derive(Debug, Args)]
 pub(super) struct Pause {
-    name: String,
+    #[command(flatten)]
+    which: Which,
     /// Why; shown until it is resumed
     #[arg(long)]
     reason: Option<String>,
+}
+
+/// `soloist schedules resume`
+#[derive(Debug, Args)]
+pub(super) struct Resume {
+    #[command(flatten)]
+    which: Which,
+}
+
+/// One schedule, or all.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct Which {
+    name: Option<String>,
+    /// All at once, those too that are still to come; each keeps a pause of its own
+    #[arg(long)]
+    all: bool,
 }
 
 impl Schedules {
@@ -66,19 +87,35 @@ impl Schedules {
             Self::Show(show) => show.run(asked)?,
             Self::Add(add) => add.run(asked)?,
             Self::Change(change) => change.run(asked)?,
+            Self::Import(import) => import.run(asked)?,
             Self::Remove(Named { name }) => {
                 schedules::remove(&mut *asked.connect()?, &name)?;
                 let words = format!("{name} is removed; what it has made goes on.");
                 said(asked, &words, &json!({ "name": name, "removed": true }))?;
             }
-            Self::Pause(Pause { name, reason }) => {
+            Self::Pause(Pause { which: Which { name: Some(name), .. }, reason }) => {
                 let schedule = schedules::pause(&mut *asked.connect()?, &name, &who(), reason.as_deref())?;
                 said(asked, &format!("{name} is paused on all nodes; what it has made goes on."), &schedule)?;
             }
-            Self::Resume(Named { name }) => {
+            Self::Pause(Pause { reason, .. }) => {
+                let reason = reason.as_deref().unwrap_or(schedules::ALL_PAUSED);
+                schedules::hold(&mut *asked.connect()?, false, &who(), reason)?;
+                let words = "all schedules are paused on all nodes; what they have made goes on.";
+                said(asked, words, &json!({ "all": true, "paused": true }))?;
+            }
+            Self::Resume(Resume { which: Which { name: Some(name), .. } }) => {
                 let schedule = schedules::resume(&mut *asked.connect()?, &name)?;
-                let next = schedule.next_fire_at.map(|at| format!(", next at {}", due(at))).unwrap_or_default();
-                said(asked, &format!("{name} fires again{next}."), &schedule)?;
+                let next = schedule.next_fire_at.map(|at| format!(", next at {}", due(at)));
+                let held = schedule
+                    .paused
+                    .as_ref()
+                    .map(|_| " once all schedules do: soloist schedules resume --all".to_owned());
+                said(asked, &format!("{name} fires again{}.", next.or(held).unwrap_or_default()), &schedule)?;
+            }
+            Self::Resume(_) => {
+                schedules::release(&mut *asked.connect()?)?;
+                let words = "all schedules fire again that have no pause of their own.";
+                said(asked, words, &json!({ "all": true, "paused": false }))?;
             }
             Self::Fire(Named { name }) => fire(asked, &mut asked.connect()?, &name)?,
         }

@@ -54,6 +54,11 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
     }
 
+    /// What went wrong, for a person.
+    pub(super) fn detail(&self) -> &str {
+        &self.detail
+    }
+
     /// One more member of the document.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {

@@ -28,6 +28,8 @@ pub struct ApiState {
     pub tokens: Tokens,
     /// From which role on payloads are seen.
     pub show_payload: ShowPayload,
+    /// True if `/scheduler…` answers as Flask-APScheduler does.
+    pub flask_apscheduler: bool,
     /// What `/readyz` tells.
     pub readiness: Arc<Readiness>,
     /// Requests that wait for work.

@@ -92,6 +92,16 @@ pub(super) fn differing(facts: &Facts) -> impl Iterator<Item = Problem> + '_ {
     })
 }
 
+/// All schedules are held.
+pub(super) fn held(facts: &Facts) -> Option<Problem> {
+    let paused = &facts.held.as_ref()?.paused;
+    let sentence = format!("All schedules are paused {}", by_and_why(paused, facts.now));
+    let mut note = Problem::new(Level::Note, 25, "schedules_held", sentence);
+    note.command = Some("soloist schedules resume --all".to_owned());
+    note.since = Some(paused.since);
+    Some(note)
+}
+
 /// Schedules that somebody paused.
 pub(super) fn paused(facts: &Facts) -> impl Iterator<Item = Problem> + '_ {
     facts.silent.iter().filter_map(|schedule| schedule.paused.as_ref().map(|paused| (schedule, paused))).map(

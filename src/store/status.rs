@@ -17,7 +17,7 @@ use super::connection::Connection;
 use super::duties::{DutyShape, Standing};
 use super::firings::FiringShape;
 use super::node_list::{Leader, NodeShape};
-use super::schedules::ScheduleShape;
+use super::schedules::{Hold, ScheduleShape};
 use super::sweeps::Sweep;
 use super::tasks::TaskShape;
 use super::tasks::declared::Declared;
@@ -64,6 +64,8 @@ pub struct Facts {
     pub next: Vec<ScheduleShape>,
     /// Schedules that do not fire: paused, or declared by nobody any more.
     pub silent: Vec<ScheduleShape>,
+    /// How all schedules are held, if they are.
+    pub held: Option<Hold>,
     /// What fired last, newest first.
     pub last: Vec<FiringShape>,
     /// Schedules that living nodes declare differently, and those nodes, the one that speaks last.

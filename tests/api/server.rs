@@ -114,6 +114,7 @@ impl Api {
             store,
             tokens: tokens.clone(),
             show_payload,
+            flask_apscheduler: true,
             readiness: readiness.clone(),
             // So seldom that whatever is found in time is found by a wake.
             waiting: Waiting::new(woken.subscribe(), Duration::from_secs(3600)),

@@ -10,6 +10,7 @@ on_every_backend!(
     a_wrong_schedule_is_refused_and_nothing_kept,
     it_is_said_why_a_time_did_not_fire,
     a_schedule_is_changed,
+    all_schedules_are_paused_at_once,
 );
 
 fn schedules(database: &TestDatabase, arguments: &[&str]) -> super::Said {
@@ -121,6 +122,35 @@ fn a_wrong_schedule_is_refused_and_nothing_kept(database: &TestDatabase) {
     let unknown = schedules(database, &["add", "s", "--task", "mial", "--every", "1h"]);
     unknown.fails(2, "no living node declares \"mial\"; did you mean \"mail\"?");
     assert_eq!(database.number("SELECT count(*) FROM soloist_schedules"), 0);
+}
+
+fn all_schedules_are_paused_at_once(database: &TestDatabase) {
+    migrated(database);
+    living_node(database);
+    schedules(database, &["add", "one", "--task", "mail", "--every", "1h"]).ok();
+    let held = schedules(database, &["pause", "--all", "--reason", "the move"]).ok();
+    assert_eq!(held, "all schedules are paused on all nodes; what they have made goes on.\n");
+    let made = json(database, &["add", "two", "--task", "mail", "--every", "1h"]);
+    assert_eq!((&made["paused"]["reason"], &made["next_fire_at"]), (&json!("the move"), &Value::Null), "{made}");
+    let shown = schedules(database, &["show", "one"]).ok();
+    let told = "It is paused by ivo since ";
+    assert!(shown.contains(told) && shown.contains("To let it fire again: soloist schedules resume --all"), "{shown}");
+    let status = run(database, &["status"]).ok();
+    assert!(status.contains("All schedules are paused by ivo since "), "{status}");
+    schedules(database, &["pause", "two"]).ok();
+    let one = schedules(database, &["resume", "two"]).ok();
+    assert_eq!(one, "two fires again once all schedules do: soloist schedules resume --all.\n");
+    schedules(database, &["pause", "two"]).ok();
+    let again = schedules(database, &["resume", "--all"]).ok();
+    assert_eq!(again, "all schedules fire again that have no pause of their own.\n");
+    let list = json(database, &["list"]);
+    assert_eq!(
+        (&list["items"][0]["paused"], &list["items"][1]["paused"]["by"]),
+        (&Value::Null, &json!("ivo")),
+        "{list}"
+    );
+    schedules(database, &["pause"]).fails(2, "required");
+    schedules(database, &["resume", "one", "--all"]).fails(2, "cannot be used with");
 }
 
 fn it_is_said_why_a_time_did_not_fire(database: &TestDatabase) {

@@ -94,7 +94,8 @@ fn why(
 ) -> Result<String> {
     let scheduler_lives =
         node_list::seen_since(connection, now, now)?.iter().any(|node| node.is_living() && node.has("scheduler"));
-    let facts = Facts { schedule, timer, scheduler_lives, now };
+    let all_held = schedules::held(connection)?.is_some();
+    let facts = Facts { schedule, timer, scheduler_lives, all_held, now };
     let Some(at) = at else { return Ok(why::next(&facts)) };
     let around = firings::list(connection, Some(&schedule.name), Some(at.saturating_add(1)), AROUND)?;
     Ok(why::at(&facts, &around, at))

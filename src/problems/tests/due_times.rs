@@ -27,6 +27,11 @@ fn schedules_that_do_not_fire() {
     assert_eq!(found.problems[1].sentence, "Nodes declare `hourly` differently: web-1 speaks, not web-2.");
     assert_eq!(found.problems[0].sentence, "`nightly` no longer fires: no living node declares it.");
     assert_eq!(found.notes[0].sentence, "The schedule `hourly` is paused by ivo since 07:59 UTC: \"quota\".");
+    let by = Paused { by: "ops".into(), since: NOW - 120 * SECOND, reason: Some("the move".into()) };
+    silent.held = Some(crate::store::schedules::Hold { stopped: true, paused: by });
+    let note = find(&silent).notes.remove(0);
+    assert_eq!(note.sentence, "All schedules are paused by ops since 07:58 UTC: \"the move\".");
+    assert_eq!(note.command.as_deref(), Some("soloist schedules resume --all"));
 }
 
 #[test]

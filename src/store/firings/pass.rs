@@ -150,7 +150,9 @@ fn due(connection: &mut Connection, overdue: Micros, name: Option<&str>) -> Resu
     let dialect = connection.dialect();
     let sql = dialect.sql(
         "SELECT name, definition, sweeps, anchor, next_fire_at, decided_until, queued_for, last_fired_at, \
-         last_entry_id, last_sweep_id, run_from, paused_since, {now} AS now FROM soloist_schedules \
+         last_entry_id, last_sweep_id, run_from, \
+         COALESCE(paused_since, (SELECT held_since FROM soloist_hold WHERE id = 1)) AS paused_since, \
+         {now} AS now FROM soloist_schedules \
          WHERE look_at IS NOT NULL AND look_at <= {now} - ?",
     );
     let statement = Statement::new(sql).bind(overdue);

@@ -103,6 +103,14 @@ pub(super) struct Row {
 pub(super) const SELECT: &str = "SELECT name, definition, origin, declared, sweeps, anchor, next_fire_at, \
      decided_until, queued_for, last_fired_at, paused_by, paused_since, paused_reason FROM soloist_schedules";
 
+/// The same as people see it: paused too while all are held.
+const SHOWN: &str = "SELECT name, definition, origin, declared, sweeps, anchor, next_fire_at, decided_until, queued_for, \
+     last_fired_at, \
+     CASE WHEN paused_since IS NULL THEN (SELECT held_by FROM soloist_hold WHERE id = 1) ELSE paused_by END AS paused_by, \
+     COALESCE(paused_since, (SELECT held_since FROM soloist_hold WHERE id = 1)) AS paused_since, \
+     CASE WHEN paused_since IS NULL THEN (SELECT held_reason FROM soloist_hold WHERE id = 1) ELSE paused_reason END \
+     AS paused_reason FROM soloist_schedules";
+
 impl Row {
     pub(super) fn origin(&self) -> Origin {
         Origin::read(&self.origin)
@@ -129,7 +137,7 @@ pub(super) fn shape(row: Row) -> Result<ScheduleShape> {
 
 /// Schedules by name, those after `after`, at most `limit`.
 pub fn list(connection: &mut Connection, after: Option<&str>, limit: usize) -> Result<Vec<ScheduleShape>> {
-    let sql = format!("{SELECT} WHERE name > ? ORDER BY name LIMIT ?");
+    let sql = format!("{SHOWN} WHERE name > ? ORDER BY name LIMIT ?");
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let rows: Vec<Row> = connection.load(Statement::new(sql).bind(after.unwrap_or_default()).bind(limit))?;
     rows.into_iter().map(shape).collect()
@@ -137,7 +145,7 @@ pub fn list(connection: &mut Connection, after: Option<&str>, limit: usize) -> R
 
 /// One schedule; an error that names the nearest if there is none of this name.
 pub fn get(connection: &mut Connection, name: &str) -> Result<ScheduleShape> {
-    let row: Option<Row> = connection.first(Statement::new(format!("{SELECT} WHERE name = ?")).bind(name))?;
+    let row: Option<Row> = connection.first(Statement::new(format!("{SHOWN} WHERE name = ?")).bind(name))?;
     match row {
         Some(row) => shape(row),
         None => Err(missing(connection, name)?),
@@ -151,15 +159,18 @@ pub fn timer(connection: &mut Connection, name: &str) -> Result<Timer> {
     Ok(Definition::from_json(&row.definition)?.schedule(name)?.timer(row.anchor))
 }
 
-/// The schedules that fire next, soonest first.
+/// The schedules that fire next, soonest first; none while all are held.
 pub fn next_firings(connection: &mut Connection, limit: usize) -> Result<Vec<ScheduleShape>> {
-    let sql = format!("{SELECT} WHERE look_at IS NOT NULL AND paused_since IS NULL ORDER BY look_at LIMIT ?");
+    let sql = format!(
+        "{SELECT} WHERE look_at IS NOT NULL AND paused_since IS NULL AND NOT EXISTS (SELECT 1 FROM soloist_hold) \
+         ORDER BY look_at LIMIT ?"
+    );
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let rows: Vec<Row> = connection.load(Statement::new(sql).bind(limit))?;
     rows.into_iter().map(shape).collect()
 }
 
-/// Schedules that do not fire: paused, or declared by nobody any more.
+/// Schedules that do not fire: each paused by itself, or declared by nobody any more.
 pub fn silent(connection: &mut Connection, limit: usize) -> Result<Vec<ScheduleShape>> {
     let sql = format!("{SELECT} WHERE paused_since IS NOT NULL OR declared = 0 ORDER BY name LIMIT ?");
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);

@@ -72,7 +72,8 @@ pub(super) fn unfired(connection: &mut Connection) -> Result<Vec<(Unfired, Optio
                JOIN soloist_firings f ON f.schedule = s.name AND f.scheduled_for = s.run_from \
                LEFT JOIN soloist_entries e ON e.id = s.last_entry_id \
                LEFT JOIN soloist_sweeps w ON w.id = s.last_sweep_id \
-               WHERE s.run_from IS NOT NULL AND s.paused_since IS NULL AND s.declared = 1";
+               WHERE s.run_from IS NOT NULL AND s.paused_since IS NULL AND s.declared = 1 \
+               AND NOT EXISTS (SELECT 1 FROM soloist_hold)";
     let mut rows: Vec<Unfired> = connection.load(Statement::new(sql))?;
     rows.sort_by(|one, other| one.schedule.cmp(&other.schedule));
     let mut unfired = Vec::new();

@@ -64,6 +64,7 @@ fn read(connection: &mut Connection) -> Result<Facts> {
         leader: node_list::leader(connection)?,
         next: schedules::next_firings(connection, SHOWN)?,
         silent: schedules::silent(connection, SILENT)?,
+        held: schedules::held(connection)?,
         last: firings::list(connection, None, None, SHOWN)?,
         differing: schedules::differing(connection, SHOWN)?,
         unheard: if fires { Vec::new() } else { schedules::declared_names(connection)? },

@@ -1,0 +1,2 @@
+ALTER TABLE soloist_schedules DROP COLUMN apscheduler;
+DROP TABLE soloist_hold;
