@@ -40,7 +40,8 @@ fn a_trace_goes_from_enqueue_to_handler(database: &TestDatabase) {
     let hook = Hook::start(|call| if call.json()["attempt"] == 1 { 500 } else { 200 });
     let tasks = format!(
         "[tasks.hook]\nhttp = {{ url = \"{}\" }}\nbackoff = {{ first = \"0s\" }}\n\
-         [tasks.program]\ncommand = [\"sh\", \"-c\", \"echo $TRACEPARENT $TRACESTATE >> traces\"]",
+         [tasks.program]\ncommand = [\"sh\", \"-c\", \"echo $TRACEPARENT $TRACESTATE >> traces\"]\n\
+         [tasks.outside]\npull = true",
         hook.url("/")
     );
     let mut node = Node::start_with(&config(database, "", "", &tasks), |command| {
@@ -83,6 +84,12 @@ fn a_trace_goes_from_enqueue_to_handler(database: &TestDatabase) {
     until_completed(database, "program", 1);
     let said = std::fs::read_to_string(node.directory().join("traces")).unwrap();
     let (trace, parent, _) = parts(said.trim());
+    assert_eq!(trace, TRACE);
+    assert!(spans.insert(parent), "a span of its own");
+
+    post(&node, "/api/v1/entries", &[&right], r#"{"task": "outside"}"#);
+    let claimed = node.api("POST", "/api/v1/tasks/outside/claim", "{}").json();
+    let (trace, parent, _) = parts(claimed["entries"][0]["traceparent"].as_str().unwrap());
     assert_eq!(trace, TRACE);
     assert!(spans.insert(parent), "a span of its own");
     stop(std::slice::from_mut(&mut node));

@@ -32,6 +32,25 @@ pub struct EventStream {
     left: usize,
 }
 
+impl Iterator for EventStream {
+    type Item = Event;
+
+    /// The next event; nothing at the end of the stream.
+    fn next(&mut self) -> Option<Event> {
+        let mut event = Event::default();
+        loop {
+            let line = self.line().expect("an event comes within a minute")?;
+            match line.split_once(": ") {
+                Some(("id", value)) => event.id = Some(value.to_owned()),
+                Some(("event", value)) => value.clone_into(&mut event.name),
+                Some(("data", value)) => value.clone_into(&mut event.data),
+                _ if line.is_empty() && !event.name.is_empty() => return Some(event),
+                _ => {}
+            }
+        }
+    }
+}
+
 impl EventStream {
     /// Opens one; the status and body of the answer if it is none.
     pub fn open(port: u16, path: &str, headers: &[(&str, &str)]) -> Result<Self, (u16, String)> {
@@ -58,21 +77,6 @@ impl EventStream {
         let mut body = vec![0; length];
         reader.read_exact(&mut body).expect("the body");
         Err((status, String::from_utf8_lossy(&body).into_owned()))
-    }
-
-    /// The next event; nothing at the end of the stream.
-    pub fn next(&mut self) -> Option<Event> {
-        let mut event = Event::default();
-        loop {
-            let line = self.line().expect("an event comes within a minute")?;
-            match line.split_once(": ") {
-                Some(("id", value)) => event.id = Some(value.to_owned()),
-                Some(("event", value)) => value.clone_into(&mut event.name),
-                Some(("data", value)) => value.clone_into(&mut event.data),
-                _ if line.is_empty() && !event.name.is_empty() => return Some(event),
-                _ => {}
-            }
-        }
     }
 
     /// The next event that satisfies; fails with `what` if it does not come.

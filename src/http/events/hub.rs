@@ -162,7 +162,7 @@ impl Hub {
 
     /// Tells all streams what a look has seen.
     fn tell(&self, streams: &mut Streams, snapshot: &Snapshot) {
-        let away = snapshot.status().is_err();
+        let away = snapshot.status().map_or(true, |status| status.away);
         if std::mem::replace(&mut streams.away, away) != away {
             self.send(streams, "database", &json!({ "reachable": !away }));
         }

@@ -14,6 +14,10 @@ pub(super) fn families(snapshot: Option<&Snapshot>) -> Vec<Family> {
         return vec![Family::new(of::DATABASE_UP).count(&[], 0_u64)];
     };
     if status.away {
+        // The rest is of another moment, but that this is a problem is of this one.
+        return vec![Family::new(of::DATABASE_UP).count(&[], 0_u64), problems(status)];
+    }
+    if status.away {
         // What was seen last is no figure of now.
         return vec![Family::new(of::DATABASE_UP).count(&[], 0_u64), problems(status)];
     }

@@ -1,11 +1,13 @@
 //! Handing entries out: claim them, wait for some where there are none, hand them back if the client has gone away.
 
+use std::slice;
 use std::time::Duration;
 
 use actix_web::web::Data;
 use serde::Serialize;
 use tokio::time::Instant;
 
+use crate::handler::trace_of;
 use crate::http::claim_token;
 use crate::http::problem::Problem;
 use crate::http::state::ApiState;
@@ -34,6 +36,8 @@ struct Handed {
     entry: EntryShape,
     token: String,
     lease_until: String,
+    /// The trace to go on with, as a web hook gets it.
+    traceparent: String,
 }
 
 /// The answer to a claim.
@@ -155,11 +159,13 @@ fn shown(connection: &mut Connection, claimed: Vec<Entry>, lease: Micros) -> Res
     for entry in claimed {
         // Gone only if somebody cancelled and deleted it since.
         let Some(position) = shapes.iter().position(|shape| shape.id == entry.id) else { continue };
+        let traceparent = trace_of(slice::from_ref(&entry)).to_string();
         let mut shape = shapes.swap_remove(position);
         shape.payload = Some(entry.payload);
         shown.push(Handed {
             token: claim_token::seal(&installation, entry.id, entry.claim),
             lease_until: time::rfc3339(entry.started_at.saturating_add(lease)),
+            traceparent,
             entry: shape,
         });
     }
