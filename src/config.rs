@@ -8,7 +8,6 @@ pub mod duration;
 pub mod environment;
 pub mod errors;
 pub mod http;
-mod later;
 pub mod load;
 pub mod mask;
 pub mod nearest;

@@ -93,7 +93,7 @@ fn completed(entry: &EntryShape) -> String {
 mod tests {
     use super::*;
     use crate::model::time::SECOND;
-    use crate::store::tasks::{Held, Paused, Recent};
+    use crate::store::tasks::{Held, Limits, Paused, Recent};
 
     const NOW: Micros = 1_800_000_000 * SECOND;
 
@@ -127,6 +127,7 @@ mod tests {
             source: false,
             declared_by: Vec::new(),
             concurrency: None,
+            limits: Limits::default(),
             max_attempts: 10,
             paused: None,
             pending: 1,

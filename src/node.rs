@@ -154,6 +154,7 @@ impl Node {
                 database: duties,
                 sweeps,
                 scheduler: scheduler.clone(),
+                works: config.node.has(NodeRole::Worker),
                 executor: executor.clone(),
                 firing: firing.as_ref().map(|firing| firing.actor.clone().recipient()),
                 tally,
@@ -210,16 +211,19 @@ impl Node {
         Ok(opened)
     }
 
-    /// Puts other tasks in the place of those before; what runs goes on. `anew`: the configuration was just read.
+    /// Puts other tasks in the place of those before; what runs goes on. `anew`: the configuration was just read. New
+    /// ones are claimed once they are declared.
     pub fn configure(&self, plans: Vec<Arc<TaskPlan>>, anew: bool) {
-        self.plans.write().unwrap_or_else(PoisonError::into_inner).clone_from(&plans);
+        let before = std::mem::replace(&mut *self.plans.write().unwrap_or_else(PoisonError::into_inner), plans.clone());
         self.executor.do_send(Configure { plans: plans.clone() });
+        if self.config.node.has(NodeRole::Worker) {
+            let mut known = plans.clone();
+            known.retain(|plan| before.iter().any(|before| before.name() == plan.name()));
+            self.scheduler.do_send(Configure { plans: known });
+        }
         let schedules = self.schedules.read().unwrap_or_else(PoisonError::into_inner).clone();
         self.meters.declare(plans.iter().map(|plan| plan.name()), schedules.iter().map(|one| one.name.as_str()));
-        self.duty.do_send(Declare { plans: plans.clone(), schedules, anew });
-        if self.config.node.has(NodeRole::Worker) {
-            self.scheduler.do_send(Configure { plans });
-        }
+        self.duty.do_send(Declare { plans, schedules, anew });
     }
 
     /// Stops cleanly: claims nothing more, finishes what runs within `drain`, hands back the rest, gives up the lease.

@@ -46,9 +46,6 @@ async fn serve(config: Arc<Config>, file: Option<PathBuf>, migrate: Migrate) -> 
         // Only a node that listens makes a token: one that cannot must not take another's file away.
         tokens.replace(&self::tokens(&config, file.as_deref(), &mut made)?);
     }
-    for remark in config.not_in_force() {
-        tracing::warn!("{remark}");
-    }
     tracing::info!(node = config.node.name, version = env!("CARGO_PKG_VERSION"), "starting");
 
     let opened = tokio::select! {

@@ -868,8 +868,6 @@ fn check_from_the_command_line(database: &TestDatabase) {
         let (code, err) = statements(wrong, "");
         assert!(code == Some(2) && err.contains("tasks.t.sql") && err.contains(word), "{wrong}: {err}");
     }
-    let (code, err) = statements("DELETE FROM jobs", "rate = '1/s'\n");
-    assert!(code == Some(0) && err.contains("tasks.t.rate is not in force"), "{err}");
     assert_eq!(left(database, "jobs"), 2);
 }
 

@@ -2,38 +2,20 @@
 //!
 //! Makes the atomic claims and writes the results. Decides nothing: what is claimed and written comes in the message.
 
-use std::time::{Duration, Instant};
+mod claiming;
+
+use std::time::Duration;
 
 use actix::prelude::*;
+pub use claiming::SOON;
 
 use super::guard;
-use super::message::{
-    Batch, Claim, Perform, PlanFirings, PlannedFirings, ProcessBatch, Rescue, RunStatement, Settle, Work,
-};
+use super::message::{Batch, Perform, PlanFirings, PlannedFirings, ProcessBatch, Rescue, RunStatement, Settle, Work};
 use crate::error::{Error, Result};
-use crate::model::time::SECOND;
-use crate::store::claim::{self, ClaimRequest, Claimant, Due};
-use crate::store::dialect::Dialect;
-use crate::store::plan::TaskPlan;
 use crate::store::rescue::Rescued;
 use crate::store::settle::Settled;
 use crate::store::statement_handler::{self, Ran};
 use crate::store::{Lent, Store, firings, holds, rescue, schedules, settle};
-
-/// How long one transaction of SQL handlers goes on taking entries: others wait for its locks.
-const TRANSACTION: Duration = Duration::from_millis(50);
-
-/// The same on SQLite, where all that write wait for their turn.
-const TURN: Duration = Duration::from_millis(10);
-
-/// The most entries that one transaction of SQL handlers takes.
-const TRANSACTION_MOST: usize = 100;
-
-/// How soon a claim is repeated that found entries due but locked by others.
-const CONTENDED: Duration = Duration::from_millis(20);
-
-/// What becomes due within this span counts as due now for whoever asks whether all is done.
-pub const SOON: Duration = CONTENDED;
 
 /// What a pool of DB actors is for: which connections it uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +41,7 @@ pub struct DatabaseActor {
 impl DatabaseActor {
     /// An actor that opens connections as it needs them.
     pub fn new(store: Store, pool: Pool) -> Self {
-        Self { store, pool, pace: TRANSACTION }
+        Self { store, pool, pace: claiming::TRANSACTION }
     }
 
     fn connection(&self) -> Result<Lent> {
@@ -69,106 +51,6 @@ impl DatabaseActor {
             Pool::Firing => self.store.firing(),
             Pool::Handler => self.store.handler(),
         }
-    }
-
-    fn claim(&self, claimant: &Claimant, requests: &[ClaimRequest]) -> Result<Batch> {
-        let mut connection = self.connection()?;
-        let mut batch = Batch::default();
-        for due in claim::look(&mut connection, claimant, requests)? {
-            let Some(request) = requests.iter().find(|request| request.task == due.task) else { continue };
-            let result = Self::claim_due(&mut connection, claimant, request, due, &mut batch);
-            if let Err(error) = result {
-                // What was claimed of other tasks is ours and must be worked.
-                batch.error = Some(error);
-                break;
-            }
-        }
-        Ok(batch)
-    }
-
-    fn claim_due(
-        connection: &mut Lent,
-        claimant: &Claimant,
-        request: &ClaimRequest,
-        due: Due,
-        batch: &mut Batch,
-    ) -> Result<()> {
-        if due.paused {
-            return Ok(());
-        }
-        if let Some(next) = due.next_in {
-            batch.soon(micros(next));
-        }
-        if due.priorities.is_empty() {
-            return Ok(());
-        }
-        let mut limit = request.limit;
-        let probe = due.held.is_some();
-        if let Some(probe_in) = due.held {
-            if probe_in > 0 || !holds::probe(connection, &request.task)? {
-                batch.soon(micros(probe_in.max(SECOND)));
-                return Ok(());
-            }
-            limit = 1;
-        }
-        let request = ClaimRequest { limit, ..request.clone() };
-        let claimed = match claim::claim_due(connection, claimant, &request, due) {
-            Err(error) if probe => {
-                holds::give_back_probe(connection, &request.task)?;
-                return Err(error);
-            }
-            result => result?,
-        };
-        let taken = claimed.entries.len() + claimed.settled;
-        if taken >= limit {
-            batch.more.push(request.task.clone());
-        } else if taken == 0 {
-            // Nothing under SKIP LOCKED is not the end: another may hold the head.
-            batch.soon(CONTENDED);
-        }
-        if claimed.entries.is_empty() {
-            if probe {
-                holds::give_back_probe(connection, &request.task)?;
-            }
-        } else {
-            batch.claimed.push(Claim { task: request.task, entries: claimed.entries, probe });
-        }
-        Ok(())
-    }
-
-    fn work(&mut self, claimant: &Claimant, plan: &TaskPlan) -> Result<Batch> {
-        let mut connection = self.connection()?;
-        let mut batch = Batch::default();
-        let Some(due) = claim::due(&mut connection, &[plan.name()])?.pop() else { return Ok(batch) };
-        if due.paused {
-            return Ok(batch);
-        }
-        if let Some(next) = due.next_in {
-            batch.soon(micros(next));
-        }
-        if due.priorities.is_empty() {
-            return Ok(batch);
-        }
-        let span = if connection.dialect() == Dialect::Sqlite { TURN } else { TRANSACTION };
-        let fitting = span.as_micros() / self.pace.as_micros().max(1);
-        let limit = usize::try_from(fitting).unwrap_or(TRANSACTION_MOST).clamp(1, TRANSACTION_MOST);
-        let start = Instant::now();
-        let worked = statement_handler::work(&mut connection, claimant, plan, &due.priorities, limit);
-        // Two transactions that met in a deadlock may meet again: one entry at a time they do not.
-        let worked = worked.inspect_err(|_| self.pace = TRANSACTION)?;
-        let entries = worked.samples.len();
-        if let Ok(entries) = u32::try_from(entries)
-            && entries > 0
-        {
-            self.pace = (self.pace + start.elapsed() / entries) / 2;
-        }
-        if worked.more {
-            batch.more.push(plan.name().to_owned());
-        } else if entries == 0 && worked.settled == 0 {
-            batch.soon(CONTENDED);
-        }
-        batch.worked = worked.samples;
-        Ok(batch)
     }
 
     fn settle(&self, message: &Settle) -> Result<Settled> {
@@ -189,10 +71,6 @@ impl DatabaseActor {
             Ok(settled)
         })
     }
-}
-
-fn micros(span: i64) -> Duration {
-    Duration::from_micros(u64::try_from(span).unwrap_or(0))
 }
 
 impl Actor for DatabaseActor {

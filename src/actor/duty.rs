@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 
 use super::database::DatabaseActor;
 use super::executor::ExecutorActor;
-use super::message::{Declare, DeclaredAs, Incarnation, LeaseLost, Perform};
+use super::message::{DeclaredAs, Incarnation, LeaseLost, Perform};
 use super::reports::Reports;
 use super::scheduler::SchedulerActor;
 use super::tally::Tally;
@@ -38,8 +38,10 @@ pub struct Wiring {
     pub database: Addr<DatabaseActor>,
     /// Another, for sweeps and pruning: a predicate that takes long must not hold up a rescue.
     pub sweeps: Addr<DatabaseActor>,
-    /// Whom to wake.
+    /// Whom to wake, and to tell which tasks may be claimed.
     pub scheduler: Addr<SchedulerActor>,
+    /// True if this node works.
+    pub works: bool,
     /// Whose claims are verified.
     pub executor: Addr<ExecutorActor>,
     /// Whom to tell that declarations have changed; nobody on a node that does not fire.
@@ -209,34 +211,6 @@ impl Handler<LeaseLost> for DutyActor {
     fn handle(&mut self, _: LeaseLost, _: &mut Self::Context) {
         self.node_id = None;
         self.unknown.clear();
-    }
-}
-
-impl Handler<Declare> for DutyActor {
-    type Result = ();
-
-    fn handle(&mut self, message: Declare, ctx: &mut Self::Context) {
-        self.plans = message.plans;
-        self.schedules = message.schedules;
-        if message.anew {
-            self.since = None;
-        }
-        self.declare(ctx);
-    }
-}
-
-impl Handler<Declared> for DutyActor {
-    type Result = ResponseFuture<()>;
-
-    fn handle(&mut self, _: Declared, _: &mut Self::Context) -> Self::Result {
-        let (reply, answer) = oneshot::channel();
-        if !self.declared {
-            self.waiting.push(reply);
-        }
-        Box::pin(async move {
-            // An error says that there is nothing to wait for.
-            let _ = answer.await;
-        })
     }
 }
 

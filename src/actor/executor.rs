@@ -197,7 +197,7 @@ impl ExecutorActor {
             if verdict.recorded {
                 samples.push(sample);
                 self.open.remove(&key);
-                self.recorded(1);
+                self.recorded(&task, 1);
             } else {
                 open.sample = Some(sample);
                 self.acknowledger.push(&working.plan, verdict, probe);
@@ -208,9 +208,9 @@ impl ExecutorActor {
         self.drained();
     }
 
-    fn recorded(&self, entries: usize) {
+    fn recorded(&self, task: &str, entries: usize) {
         if let Some(scheduler) = &self.scheduler {
-            scheduler.do_send(Recorded { node_id: self.node_id, entries });
+            scheduler.do_send(Recorded { task: task.to_owned(), node_id: self.node_id, entries });
         }
     }
 

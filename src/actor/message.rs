@@ -72,8 +72,12 @@ pub struct Batch {
     pub claimed: Vec<Claim>,
     /// Tasks that may have more due now.
     pub more: Vec<String>,
+    /// Tasks with due entries of which only so many may run: worth looking again when one of them is recorded.
+    pub counted: Vec<String>,
     /// How long until it is worth looking again, if something that was looked at says so.
     pub next_in: Option<Duration>,
+    /// True if due entries wait for a rate that soon allows them.
+    pub waits: bool,
     /// What was worked and finished in the transaction.
     pub worked: Vec<Sample>,
     /// What stopped it half-way; what was claimed before stands.
@@ -160,9 +164,11 @@ pub struct Finished {
 }
 
 /// To the scheduler: results have been recorded, or given up with their claims.
-#[derive(Message, Debug, Clone, Copy)]
+#[derive(Message, Debug, Clone)]
 #[rtype(result = "()")]
 pub struct Recorded {
+    /// The task.
+    pub task: String,
     /// The incarnation under which they were claimed.
     pub node_id: i64,
     /// How many entries.

@@ -3,6 +3,7 @@
 //! It owns the budget: a claim asks for no more than there are free slots, so that nothing unbounded waits in memory;
 //! the SyncArbiter behind it has no back-pressure of its own. It does no I/O and runs no code of users.
 
+mod alarm;
 mod budget;
 mod handlers;
 
@@ -195,10 +196,14 @@ impl SchedulerActor {
         let idle = batch.claimed.is_empty()
             && batch.worked.is_empty()
             && batch.more.is_empty()
+            && !batch.waits
             && batch.error.is_none()
             && batch.next_in.is_none_or(|next| next > super::database::SOON);
         self.empty = if idle && self.outstanding == 0 { self.empty.saturating_add(1) } else { 0 };
         let current = self.claimant.as_ref().is_some_and(|claimant| claimant.node_id == node_id);
+        for task in &batch.counted {
+            self.slots.entry(task.clone()).or_default().counted = true;
+        }
         for claim in batch.claimed {
             if !current {
                 // The lease ended while the claim was on its way: rescue gives these to somebody else.
@@ -207,6 +212,7 @@ impl SchedulerActor {
             }
             let slots = self.slots.entry(claim.task.clone()).or_default();
             slots.running += claim.entries.len();
+            slots.counted = batch.counted.contains(&claim.task);
             self.outstanding += claim.entries.len();
             if let Some(wiring) = &self.wiring {
                 wiring.executor.do_send(Execute { claim, node_id });
@@ -224,26 +230,6 @@ impl SchedulerActor {
         if again && batch.error.is_none() {
             self.tick(ctx);
         }
-    }
-
-    /// Looks again after this span if it is shorter than `poll`, else after `poll` ± 20 %; a look that is to come
-    /// earlier stays.
-    fn arm(&mut self, next_in: Option<Duration>, ctx: &mut Context<Self>) {
-        let Some(wiring) = &self.wiring else { return };
-        let poll = wiring.poll.mul_f64(0.8 + 0.4 * fastrand::f64());
-        let wait = next_in.map_or(poll, |next| next.min(poll)).max(Duration::from_millis(1));
-        let at = Instant::now() + wait;
-        match self.timer {
-            Some((_, earlier)) if earlier <= at => return,
-            Some((later, _)) => ctx.cancel_future(later),
-            None => false,
-        };
-        let timer = ctx.run_later(wait, |act, ctx| {
-            act.timer = None;
-            act.arm(None, ctx);
-            act.tick(ctx);
-        });
-        self.timer = Some((timer, at));
     }
 
     /// How many more entries may be in memory: two batches beyond what handlers work, so that slow results stop claims.

@@ -61,14 +61,13 @@ impl Check {
         }
         let checked = sources(&mut connection, &config)?;
         let refused = refused_statements(&mut connection, &config)?;
-        let notes = config.not_in_force();
         let good = refused.is_empty() && checked.iter().all(Checked::is_good);
         if asked.json {
             let sources: Vec<_> = checked.iter().map(Checked::json).collect();
             let migrations = if schema == Schema::Current { "current" } else { "missing" };
             output::json(&json!({
                 "ok": good, "server": server.name, "schema": migrations, "tasks": config.tasks.len(),
-                "schedules": config.schedules.len(), "sources": sources, "errors": refused, "notes": notes,
+                "schedules": config.schedules.len(), "sources": sources, "errors": refused,
                 "triggers": triggers::json(&config),
             }))?;
         } else {
@@ -82,9 +81,6 @@ impl Check {
                 checked.print()?;
             }
             triggers::print(&config)?;
-        }
-        if !asked.json {
-            notes.iter().for_each(|note| output::note(format!("note: {note}")));
         }
         for trouble in refused.into_iter().chain(checked.iter().flat_map(Checked::troubles)) {
             output::note(format!("error: {trouble}"));

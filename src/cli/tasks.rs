@@ -10,7 +10,7 @@ use super::time_text::shown;
 use super::{output, table};
 use crate::error::{Error, Result};
 use crate::model::{NewEntry, new_entry};
-use crate::store::tasks::{self, TaskShape, declared};
+use crate::store::tasks::{self, Limits, TaskShape, declared};
 use crate::store::{Lent, entries, sweeps};
 
 /// `soloist tasks`
@@ -172,6 +172,9 @@ fn show(task: &TaskShape) -> Result<()> {
     field("declared by", task.declared_by.join(", "))?;
     field("source", if task.source { "rows of a table" } else { "none" }.to_owned())?;
     field("max attempts", task.max_attempts.to_string())?;
+    if task.limits.any() {
+        field("limits", limits(&task.limits))?;
+    }
     field("pending", format!("{}, of which {} are due", counted(task.pending, task), counted(task.due, task)))?;
     field("running", task.running.to_string())?;
     field("last 24 h", format!("{} completed, {} failed for good", task.completed, task.failed))?;
@@ -190,6 +193,19 @@ fn show(task: &TaskShape) -> Result<()> {
 /// What waits of a task, with a `+` where nobody has counted all of it.
 pub(super) fn counted(n: i64, task: &TaskShape) -> String {
     if task.at_least && n >= tasks::CAP { format!("{n}+") } else { n.to_string() }
+}
+
+/// What limits the starts of a task over all nodes.
+fn limits(limits: &Limits) -> String {
+    let mut parts = Vec::new();
+    if limits.max_running > 0 {
+        parts.push(format!("{} at once over all nodes", limits.max_running));
+    }
+    parts.extend(limits.rate.map(|rate| format!("{rate} over all nodes")));
+    if limits.serial {
+        parts.push("entries of one key one at a time".to_owned());
+    }
+    parts.join(", ")
 }
 
 /// How a task stands, in a word or two.

@@ -32,9 +32,6 @@ impl Work {
         // A run for cron does not wait for a database that is away: the next run comes by itself.
         Store::new(&config.database, config.node.lease, 1).server()?;
         telemetry::init_at("warn");
-        for remark in config.not_in_force() {
-            output::note(format!("note: {remark}"));
-        }
         let report = work::run(config)?;
         if asked.json {
             output::json(&as_json(&report))?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{Secret, Source};
 use crate::model::start_times::StartTimes;
-use crate::model::{Backoff, Delivery, Retention};
+use crate::model::{Backoff, Delivery, Rate, Retention};
 
 /// `[tasks.NAME]`
 #[derive(Debug, Clone, PartialEq)]
@@ -18,9 +18,9 @@ pub struct Task {
     pub concurrency: usize,
     /// Entries at once over all nodes; 0 = no limit.
     pub max_running: usize,
-    /// Starts over all nodes: at most this many in that time, spread evenly.
-    pub rate: Option<(u32, Duration)>,
-    /// True for `serial_by = "key"`.
+    /// Starts over all nodes.
+    pub rate: Option<Rate>,
+    /// True for `serial_by = "key"`: entries of one key one at a time, in order, over all nodes.
     pub serial: bool,
     /// Entries in one handler call.
     pub batch: usize,
@@ -153,4 +153,6 @@ pub enum Dedupe {
     UntilEnd,
     /// `"until_start"`: one more may wait while it runs.
     UntilStart,
+    /// `"none"`: any number of entries may have it. The default with `serial_by`, where it says the order.
+    None,
 }

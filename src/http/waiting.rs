@@ -15,13 +15,17 @@ use tokio_util::sync::CancellationToken;
 
 use super::problem::Problem;
 use super::state::ApiState;
-use crate::store::claim::{self, Due};
+use crate::store::claim::{self, Due, Limited};
 
 /// Requests that wait at once in this process.
 const MOST: usize = 1000;
 
 /// Between two looks, however often there are wakes.
 const PAUSE: Duration = Duration::from_millis(10);
+
+/// How soon entries of a task that is limited over all nodes are looked at again: how many may start now is known only
+/// to the claim.
+const LIMITED: Duration = Duration::from_millis(100);
 
 /// What a place hears: that its turn has come, or why nobody can look.
 type Heard = Result<(), Problem>;
@@ -197,7 +201,8 @@ impl Room {
                 self.give_turn(&due.task);
             }
             let span = due.next_in.map(|span| Duration::from_micros(span.try_into().unwrap_or(0)));
-            next = next.into_iter().chain(span).min();
+            let again = (due.limited != Limited::No && !due.priorities.is_empty()).then_some(LIMITED);
+            next = next.into_iter().chain(span).chain(again).min();
         }
         next
     }

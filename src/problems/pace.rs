@@ -49,7 +49,7 @@ pub(super) fn still(facts: &Facts) -> impl Iterator<Item = Problem> + '_ {
         let since = due_since(facts, task).max(*facts.last_starts.get(&task.name)?);
         // One transaction may work what seems to wait: nothing is marked while it runs. A limit may keep it waiting.
         let works_unseen = task.handler.as_deref() == Some("sql");
-        let limited = facts.declared.tasks.get(&task.name).is_some_and(|declared| declared.limited);
+        let limited = facts.declared.tasks.get(&task.name).is_some_and(|declared| declared.limits.any());
         if free <= 0 || works_unseen || limited || facts.now - since < STILL {
             return None;
         }

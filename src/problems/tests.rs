@@ -11,7 +11,7 @@ use crate::store::node_list::{NodeShape, NodeState};
 use crate::store::status::Failure;
 use crate::store::sweeps::Sweep;
 use crate::store::tasks::declared::DeclaredTask;
-use crate::store::tasks::{Held, Paused, Recent, TaskShape};
+use crate::store::tasks::{Held, Limits, Paused, Recent, TaskShape};
 
 const NOW: Micros = 1_800_000_000 * SECOND;
 
@@ -21,6 +21,7 @@ fn task(name: &str, due: i64) -> TaskShape {
         handler: Some("http".into()),
         source: false,
         declared_by: vec!["web-1".into()],
+        limits: Limits::default(),
         concurrency: Some(8),
         max_attempts: 10,
         paused: None,

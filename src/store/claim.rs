@@ -5,15 +5,19 @@
 
 mod at_once;
 mod due;
+mod limited;
 mod mysql;
 mod postgres;
 mod receive;
+pub(super) mod serial;
 mod sqlite;
 
 use std::sync::Arc;
 
 pub use at_once::look;
-pub use due::{Due, due};
+pub use due::{Due, Limited, STEP, due};
+pub(super) use limited::Room;
+pub use limited::Starts;
 pub(super) use receive::receive;
 
 use diesel::QueryableByName;
@@ -26,6 +30,7 @@ use super::source::TableSource;
 use super::statement::Statement;
 use crate::error::Result;
 use crate::model::Entry;
+use crate::model::time::Micros;
 
 /// What a node asks for one task.
 #[derive(Clone)]
@@ -64,6 +69,8 @@ pub struct Claimed {
     pub settled: usize,
     /// Attempts used up.
     pub exhausted: usize,
+    /// If the task's rate allows no more now: how long until it does.
+    pub next_in: Option<Micros>,
 }
 
 /// A row as claims return it.
@@ -119,22 +126,34 @@ pub(super) const LIVE: &str = "EXISTS (SELECT 1 FROM soloist_nodes WHERE id = ? 
 pub(super) const DUE: &str =
     "task = ? AND state = 'pending' AND priority = ? AND run_at <= {now} ORDER BY run_at, id LIMIT ?";
 
+/// How the levels of a task are claimed.
+#[derive(Clone, Copy)]
+struct How {
+    /// True if entries of one key go one at a time.
+    serial: bool,
+    /// True inside a transaction, which takes all back if a part fails.
+    all_or_none: bool,
+}
+
 /// Claims due entries of one task, better priorities first. `priorities` are those that had due entries a moment ago.
+/// Whatever limits the task over all nodes is not asked.
 pub fn claim(
     connection: &mut Connection,
     claimant: &Claimant,
     request: &ClaimRequest,
     priorities: &[i32],
 ) -> Result<Claimed> {
-    if request.source.is_some() {
+    let how = How { serial: false, all_or_none: request.source.is_some() };
+    if how.all_or_none {
         // The rows are read, and `pending` asked again, in the transaction that claims.
-        connection.transaction(|connection| claim_levels(connection, claimant, request, priorities, Vec::new()))
+        connection.transaction(|connection| claim_levels(connection, claimant, request, priorities, how, Vec::new()))
     } else {
-        claim_levels(connection, claimant, request, priorities, Vec::new())
+        claim_levels(connection, claimant, request, priorities, how, Vec::new())
     }
 }
 
-/// Claims what a look has seen of one task, the part that the look itself has claimed included.
+/// Claims what a look has seen of one task, the part that the look itself has claimed included, and no more than its
+/// limits allow.
 pub fn claim_due(
     connection: &mut Connection,
     claimant: &Claimant,
@@ -142,8 +161,13 @@ pub fn claim_due(
     due: Due,
 ) -> Result<Claimed> {
     match due.taken {
-        Some(rows) => claim_levels(connection, claimant, request, due.priorities.get(1..).unwrap_or_default(), rows),
-        None => claim(connection, claimant, request, &due.priorities),
+        Some(rows) => {
+            let how = How { serial: false, all_or_none: false };
+            let rest = due.priorities.get(1..).unwrap_or_default();
+            claim_levels(connection, claimant, request, rest, how, rows)
+        }
+        None if due.limited == Limited::No => claim(connection, claimant, request, &due.priorities),
+        None => limited::claim(connection, claimant, request, &due.priorities),
     }
 }
 
@@ -152,6 +176,7 @@ fn claim_levels(
     claimant: &Claimant,
     request: &ClaimRequest,
     priorities: &[i32],
+    how: How,
     mut rows: Vec<Row>,
 ) -> Result<Claimed> {
     rows.sort_by_key(|row| (row.run_at, row.id));
@@ -168,13 +193,14 @@ fn claim_levels(
             also_set: if request.free_key { ", key_held = 0" } else { "" },
         };
         let result = match connection.dialect() {
+            _ if how.serial => claim_in_turn(connection, &level),
             Dialect::Sqlite => sqlite::claim(connection, &level),
             Dialect::Postgres => postgres::claim(connection, claimant.strategy, &level),
             Dialect::Mysql => mysql::claim(connection, claimant.strategy, &level),
         };
         let mut claimed = match result {
             // What better priorities brought is claimed already and must be worked.
-            Err(error) if !rows.is_empty() && request.source.is_none() => {
+            Err(error) if !rows.is_empty() && !how.all_or_none => {
                 tracing::warn!(%error, "a claim stopped half-way");
                 break;
             }
@@ -184,6 +210,17 @@ fn claim_levels(
         rows.append(&mut claimed);
     }
     receive(connection, claimant, request, rows)
+}
+
+/// What each key's turn allows of a level, under the lock of the task.
+fn claim_in_turn(connection: &mut Connection, level: &Level<'_>) -> Result<Vec<Row>> {
+    let of = serial::Level { task: level.task, priority: level.priority, node_id: Some(level.node_id) };
+    let ids = serial::next(connection, of, usize::try_from(level.limit).unwrap_or(usize::MAX))?;
+    let set = format!(
+        "state = 'running', attempt = attempt + 1, claim = claim + 1, node_id = ?, started_at = {{now}}{}",
+        level.also_set
+    );
+    serial::claim(connection, &ids, &set, level.node_id)
 }
 
 /// Ids at the head of a level, unlocked, for the atomic update. Nodes that ask at once would all get the same, so more

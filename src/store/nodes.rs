@@ -10,6 +10,7 @@ use super::connection::Connection;
 use super::dialect::ColumnKind::Text;
 use super::dialect::Dialect;
 use super::statement::Statement;
+use super::tasks::limits;
 use crate::config::NodeRole;
 use crate::error::Result;
 use crate::model::time::{Micros, micros};
@@ -69,7 +70,8 @@ pub fn stop(connection: &mut Connection, id: i64) -> Result<()> {
          WHERE id = ? AND stopped_at IS NULL",
     );
     connection.execute(Statement::new(sql).bind(id))?;
-    super::sweeps::release(connection, id)
+    super::sweeps::release(connection, id)?;
+    limits::after(connection, id)
 }
 
 /// The database's clock.
@@ -98,7 +100,8 @@ pub enum DeclarationKind {
     Schedule,
 }
 
-/// Replaces what an incarnation declares, as of `since` or else of now; as of when that is.
+/// Replaces what an incarnation declares, as of `since` or else of now, and brings the limits of its tasks into force; as
+/// of when that is.
 ///
 /// One more row stands for the node itself: others see by it whether anything has changed.
 pub fn declare(
@@ -107,6 +110,8 @@ pub fn declare(
     declarations: &[Declaration],
     since: Option<Micros>,
 ) -> Result<Micros> {
+    let is_task = |declaration: &&Declaration| declaration.kind == DeclarationKind::Task;
+    let tasks: Vec<_> = declarations.iter().filter(is_task).map(|declaration| declaration.name.clone()).collect();
     let mut rows: Vec<_> = declarations
         .iter()
         .map(|declaration| {
@@ -124,10 +129,21 @@ pub fn declare(
         connection.dialect().rows_of_json("o", &[("kind", Text), ("name", Text), ("body", Text)])
     );
     connection.transaction(|connection| {
-        let since = since.map_or_else(|| clock(connection), Ok)?;
+        // Before the clock is read: whoever declares later also writes later.
+        limits::lock(connection, &tasks)?;
+        let since = since.map_or_else(|| latest(connection), Ok)?;
         connection.execute(Statement::new("DELETE FROM soloist_declarations WHERE node_id = ?").bind(id))?;
         let rows = serde_json::Value::Array(rows).to_string();
         connection.execute(Statement::new(sql).bind(id).bind(since).bind(rows))?;
+        limits::bring_into_force(connection, &tasks)?;
         Ok(since)
     })
+}
+
+/// Now, and later than all that has been declared: of two in one tick of the clock, or of a clock that was set back, the
+/// one that comes last speaks too.
+fn latest(connection: &mut Connection) -> Result<Micros> {
+    let last =
+        connection.number(Statement::new("SELECT COALESCE(MAX(declared_at), 0) AS n FROM soloist_declarations"))?;
+    Ok(clock(connection)?.max(last.saturating_add(1)))
 }

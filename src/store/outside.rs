@@ -9,7 +9,7 @@ mod report;
 use diesel::QueryableByName;
 use diesel::sql_types::BigInt;
 
-use super::claim::{self, COLUMNS, ClaimRequest, Claimant, Claimed, DUE, Row};
+use super::claim::{self, COLUMNS, ClaimRequest, Claimant, Claimed, DUE, Limited, Room, Row, serial};
 use super::connection::Connection;
 use super::dialect::Dialect;
 use super::entries::installation;
@@ -54,20 +54,50 @@ fn once(connection: &mut Connection, claimant: &Claimant, request: &ClaimRequest
     let due = claim::due(connection, &[&request.task])?;
     let Some(due) = due.into_iter().next().filter(|due| !due.paused) else { return Ok(Claimed::default()) };
     connection.transaction(|connection| {
+        let limited = due.limited != Limited::No;
+        let room = limited.then(|| Room::open(connection, &request.task, request.limit)).transpose()?;
+        let most = room.as_ref().map_or(request.limit, |room| room.most);
+        let in_turn = room.as_ref().is_some_and(Room::is_serial);
         let mut rows = Vec::new();
         for priority in due.priorities {
-            let room = request.limit.saturating_sub(rows.len());
-            if room == 0 {
+            let left = most.saturating_sub(rows.len());
+            if left == 0 {
                 break;
             }
-            let mut level = level(connection, request, priority, room, lease)?;
+            let take = if in_turn { level_in_turn } else { level };
+            let mut level = take(connection, request, priority, left, lease)?;
             level.sort_by_key(|row| (row.run_at, row.id));
             rows.append(&mut level);
         }
         let claimed = claim::receive(connection, claimant, request, rows)?;
+        if let Some(room) = room {
+            room.close(connection, claimed.entries.len())?;
+        }
         keep_versions(connection, &claimed.entries)?;
         Ok(claimed)
     })
+}
+
+/// What a claim writes; binds its lease.
+fn set(request: &ClaimRequest) -> String {
+    format!(
+        "state = 'running', attempt = attempt + 1, claim = claim + 1, node_id = 0, started_at = {{now}}, \
+         lease_until = {{now}} + ?{}",
+        if request.free_key { ", key_held = 0" } else { "" }
+    )
+}
+
+/// Claims what each key's turn allows of one priority, under the lock of the task.
+fn level_in_turn(
+    connection: &mut Connection,
+    request: &ClaimRequest,
+    priority: i32,
+    room: usize,
+    lease: Micros,
+) -> Result<Vec<Row>> {
+    let level = serial::Level { task: &request.task, priority, node_id: None };
+    let ids = serial::next(connection, level, room)?;
+    serial::claim(connection, &ids, &set(request), lease)
 }
 
 /// Claims the head of one priority.
@@ -80,11 +110,7 @@ fn level(
 ) -> Result<Vec<Row>> {
     let dialect = connection.dialect();
     let room = i64::try_from(room).unwrap_or(i64::MAX);
-    let set = format!(
-        "state = 'running', attempt = attempt + 1, claim = claim + 1, node_id = 0, started_at = {{now}}, \
-         lease_until = {{now}} + ?{}",
-        if request.free_key { ", key_held = 0" } else { "" }
-    );
+    let set = set(request);
     if dialect == Dialect::Postgres {
         // The array is made once: the limit holds whatever the plan. See `claim::postgres`.
         let sql = dialect.sql(&format!(

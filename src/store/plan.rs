@@ -28,7 +28,8 @@ impl TaskPlan {
         let by_default = is_sql
             && strategy == Strategy::SkipLocked
             && config.delivery == Delivery::AtLeastOnce
-            && config.max_running == 0;
+            && config.max_running == 0
+            && !config.serial;
         let transaction = config.transaction.unwrap_or(by_default);
         Self { config, source, transaction }
     }

@@ -11,6 +11,7 @@ use super::attempts::{self, NewAttempt};
 use super::connection::Connection;
 use super::dialect::Dialect;
 use super::statement::Statement;
+use super::tasks::limits;
 use crate::error::Result;
 use crate::model::failure;
 
@@ -59,6 +60,7 @@ pub fn of_ended_nodes(connection: &mut Connection) -> Result<Rescued> {
     );
     let dead: Vec<Dead> = connection.load(Statement::new(sql))?;
     of_each(connection, dead, |connection, id| {
+        limits::after(connection, id)?;
         let sql = connection
             .dialect()
             .sql("UPDATE soloist_nodes SET lost_at = {now} WHERE id = ? AND lease_until <= {now} AND lost_at IS NULL");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use soloist::config::NodeRole;
 use soloist::config::source::{Source, WriteBack};
 use soloist::model::{Backoff, Entry, Keep, Retention};
-use soloist::store::claim::{self, ClaimRequest, Claimant};
+use soloist::store::claim::{self, ClaimRequest, Claimant, Starts};
 use soloist::store::outside::{self, Report, Terms};
 use soloist::store::server::Strategy;
 use soloist::store::settle::{self, Context, Settlement, Verdict};
@@ -28,6 +28,7 @@ pub fn all(store: &Store) -> Vec<Statement> {
         let connection = &mut *connection;
         claim_and_finish(connection, &source);
         outside_workers(connection, &source);
+        limited(connection);
         rescue_what_the_dead_had(connection);
         sweep(connection, &source);
         leases(connection);
@@ -148,6 +149,32 @@ fn outside_workers(connection: &mut Connection, source: &Arc<TableSource>) {
             }
         }
     }
+}
+
+/// The task `d` with each limit. More entries of one key than a claim looks at, so that it also looks at keys.
+fn limited(connection: &mut Connection) {
+    let limits = |limits: &str| format!("UPDATE soloist_tasks SET {limits} WHERE name = 'd'");
+    connection.batch("INSERT INTO soloist_tasks (name) VALUES ('d')").unwrap();
+    let one_key = "INSERT INTO soloist_entries (task, priority, dedupe_key, key_held) \
+                   SELECT 'd', -9, 'one', 0 FROM soloist_entries WHERE id <= 1000";
+    connection.batch(one_key).unwrap();
+    for (set, most) in [
+        ("max_running = 1000000", 5),
+        ("max_running = 0, rate_starts = 10, rate_span = 1000000", 2),
+        ("rate_starts = NULL, serial = 1, keys_held = 0", 5),
+    ] {
+        connection.batch(&limits(set)).unwrap();
+        for strategy in [Strategy::SkipLocked, Strategy::AtomicUpdate] {
+            let claimant = Claimant { node_id: LIVING, strategy, installation: "plans".into() };
+            let request = request("d", 5, None);
+            let due = claim::look(connection, &claimant, std::slice::from_ref(&request)).unwrap().pop().unwrap();
+            let claimed = claim::claim_due(connection, &claimant, &request, due).unwrap();
+            assert!(claimed.entries.len() <= most, "{set}");
+        }
+        outside::claim(connection, &request("d", 5, None), 60_000_000).unwrap();
+    }
+    let starts = Starts::take(connection, "d", 5).unwrap();
+    starts.give_back(connection, "d", 1).unwrap();
 }
 
 fn rescue_what_the_dead_had(connection: &mut Connection) {

@@ -1,20 +1,49 @@
-//! Declare: which tasks and schedules this node works, told to all nodes until it is written.
+//! What this node declares: told to all nodes, and then to its own scheduler.
 
 use std::time::Duration;
 
 use actix::prelude::*;
 use tokio::sync::oneshot;
 
-use super::DutyActor;
-use crate::actor::message::DeclaredAs;
+use super::{Declared, DutyActor};
+use crate::actor::message::{Configure, Declare, DeclaredAs};
 use crate::store::nodes::{Declaration, DeclarationKind};
 
+impl Handler<Declare> for DutyActor {
+    type Result = ();
+
+    fn handle(&mut self, message: Declare, ctx: &mut Self::Context) {
+        self.plans = message.plans;
+        self.schedules = message.schedules;
+        if message.anew {
+            self.since = None;
+        }
+        self.declare(ctx);
+    }
+}
+
+impl Handler<Declared> for DutyActor {
+    type Result = ResponseFuture<()>;
+
+    fn handle(&mut self, _: Declared, _: &mut Self::Context) -> Self::Result {
+        let (reply, answer) = oneshot::channel();
+        if !self.declared {
+            self.waiting.push(reply);
+        }
+        Box::pin(async move {
+            // An error says that there is nothing to wait for.
+            let _ = answer.await;
+        })
+    }
+}
+
 impl DutyActor {
-    /// Tells all nodes which tasks and schedules this one declares; tried until it is written.
+    /// Tells all nodes which tasks and schedules this one declares; tried until it is written. Only then does the
+    /// scheduler hear of them: nothing may be claimed before its limits are in force.
     pub(super) fn declare(&mut self, ctx: &mut Context<Self>) {
         let Some(node_id) = self.node_id else { return };
-        let mut declarations = self.schedules.clone();
-        declarations.extend(self.plans.iter().map(|plan| Declaration {
+        let (mut declarations, plans) = (self.schedules.clone(), self.plans.clone());
+        declarations.extend(plans.iter().map(|plan| Declaration {
             kind: DeclarationKind::Task,
             name: plan.name().to_owned(),
             body: plan.declaration(),
@@ -37,6 +66,9 @@ impl DutyActor {
                 }
             }
             act.declared = true;
+            if act.wiring.works {
+                act.wiring.scheduler.do_send(Configure { plans });
+            }
             if let Some(firing) = &act.wiring.firing {
                 firing.do_send(DeclaredAs { node_id });
             }

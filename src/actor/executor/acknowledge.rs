@@ -134,7 +134,7 @@ impl ExecutorActor {
                     }
                 }
                 self.tally.add(message.plan.name(), samples);
-                self.recorded(message.settlements.len());
+                self.recorded(message.plan.name(), message.settlements.len());
                 self.drained();
             }
             Err(error) if message.settlements.len() > 1 && (!error.is_transient() || tries >= PATIENCE) => {

@@ -65,8 +65,8 @@ impl Handler<Execute> for ExecutorActor {
         let Some(working) = working.filter(|_| node_id == self.node_id) else {
             // The lease or the task went while this was on its way. Rescue or the next look gives it back.
             if let Some(scheduler) = &self.scheduler {
-                scheduler.do_send(Finished { task: claim.task, entries: count });
-                scheduler.do_send(Recorded { node_id, entries: count });
+                scheduler.do_send(Finished { task: claim.task.clone(), entries: count });
+                scheduler.do_send(Recorded { task: claim.task, node_id, entries: count });
             }
             return;
         };
@@ -105,7 +105,7 @@ impl Handler<Abandon> for ExecutorActor {
                 if Rc::strong_count(&open.call) == 1 {
                     open.call.stop.cancel();
                 }
-                self.recorded(1);
+                self.recorded(open.task.plan.name(), 1);
             }
         }
         self.drained();

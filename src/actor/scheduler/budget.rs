@@ -9,6 +9,8 @@ pub(super) struct Slots {
     pub reserved: usize,
     /// True if the last claim brought all that it asked for, so that there may be more.
     pub hungry: bool,
+    /// True if only so many may run over all nodes: what is recorded makes room for another.
+    pub counted: bool,
 }
 
 impl Slots {

@@ -66,10 +66,10 @@ impl Handler<Recorded> for SchedulerActor {
 
     fn handle(&mut self, message: Recorded, ctx: &mut Self::Context) {
         if self.claimant.as_ref().is_some_and(|claimant| claimant.node_id == message.node_id) {
-            let was_full = self.spare() == 0;
+            let makes_room = self.spare() == 0 || self.slots.get(&message.task).is_some_and(|slots| slots.counted);
             self.recorded += message.entries as u64;
             self.outstanding = self.outstanding.saturating_sub(message.entries);
-            if was_full {
+            if makes_room {
                 self.tick(ctx);
             }
         }

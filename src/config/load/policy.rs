@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use crate::config::walk::Item;
 use crate::config::{Timeout, duration};
-use crate::model::{Backoff, Keep, Retention};
+use crate::model::time::SECOND;
+use crate::model::{Backoff, Keep, Rate, Retention};
 
 /// `"100/s"`: starts per second, minute, hour or day.
-pub(super) fn rate(item: &Item) -> Option<(u32, Duration)> {
+pub(super) fn rate(item: &Item) -> Option<Rate> {
     let text = item.text()?;
     let parsed = text.text.trim().split_once('/').and_then(|(count, unit)| {
         let seconds = match unit.trim() {
@@ -17,8 +18,8 @@ pub(super) fn rate(item: &Item) -> Option<(u32, Duration)> {
             "d" => 86_400,
             _ => return None,
         };
-        let count = count.trim().parse::<u32>().ok().filter(|count| (1..=1_000_000).contains(count))?;
-        Some((count, Duration::from_secs(seconds)))
+        let starts = count.trim().parse().ok().filter(|starts| (1..=1_000_000).contains(starts))?;
+        Some(Rate { starts, span: seconds * SECOND })
     });
     if parsed.is_none() {
         let help = "a whole number from 1 to 1000000 and s, m, h or d, such as \"100/s\"; no limit: take the key out";

@@ -83,8 +83,9 @@ fn read(item: &Item, purpose: Purpose) -> Option<Task> {
     }
     let deliveries = [("at_least_once", Delivery::AtLeastOnce), ("at_most_once", Delivery::AtMostOnce)];
     task.delivery = get("delivery").and_then(|item| item.choice(&deliveries)).unwrap_or_default();
-    let dedupes = [("until_end", Dedupe::UntilEnd), ("until_start", Dedupe::UntilStart)];
-    task.dedupe = get("dedupe").and_then(|item| item.choice(&dedupes)).unwrap_or_default();
+    let dedupes = [("until_end", Dedupe::UntilEnd), ("until_start", Dedupe::UntilStart), ("none", Dedupe::None)];
+    let usual = if task.serial { Dedupe::None } else { Dedupe::default() };
+    task.dedupe = get("dedupe").and_then(|item| item.choice(&dedupes)).unwrap_or(usual);
     if let Some(keep) = get("keep").and_then(|item| policy::keep(&item)) {
         task.keep = keep;
     }
@@ -108,7 +109,8 @@ fn check_transaction(task: &mut Task, given: Option<bool>, section: &Section) {
     let alone = alone
         .or((task.delivery == Delivery::AtMostOnce)
             .then(|| "“at_most_once” marks an entry before it starts".to_owned()))
-        .or((task.max_running > 0).then(|| "“max_running” counts what is marked running".to_owned()));
+        .or((task.max_running > 0).then(|| "“max_running” counts what is marked running".to_owned()))
+        .or(task.serial.then(|| "“serial_by” looks at what is marked running".to_owned()));
     match (alone, given, section.get("transaction")) {
         (Some(why), Some(true), Some(item)) => {
             item.wrong(

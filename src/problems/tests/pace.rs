@@ -33,7 +33,7 @@ fn a_task_that_stands_still() {
         change(&mut changed.tasks[0]);
         assert!(find(&changed).problems.is_empty(), "{:?}", changed.tasks[0]);
     }
-    still.declared.tasks.get_mut("report").unwrap().limited = true;
+    still.declared.tasks.get_mut("report").unwrap().limits.serial = true;
     assert!(find(&still).problems.is_empty(), "a limit keeps it waiting");
 }
 

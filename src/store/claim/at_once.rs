@@ -1,7 +1,8 @@
 //! What is due, and the first claim of it, in one statement on PostgreSQL: between a commit and the start of its
 //! handler, each exchange with the server costs as much as all else.
 //!
-//! Only the best level of one task is claimed so. The rest of a batch goes the usual way.
+//! Only the best level of one task is claimed so, and none of a task that is limited over all nodes: that needs a lock.
+//! The rest of a batch goes the usual way.
 
 use super::due::{Due, DueRow, gather, levels};
 use super::postgres::RETURNING;
@@ -55,7 +56,7 @@ fn statement() -> String {
         "WITH level AS MATERIALIZED ({levels}), best AS MATERIALIZED (\
          SELECT min(task) AS task, min(priority) AS priority, max(most) AS most FROM level WHERE run_in <= 0 \
          AND task = (SELECT min(task) FROM level \
-         WHERE run_in <= 0 AND most > 0 AND paused_since IS NULL AND probe_in IS NULL)), \
+         WHERE run_in <= 0 AND most > 0 AND paused_since IS NULL AND probe_in IS NULL AND limited = 0)), \
          taken AS (UPDATE soloist_entries SET state = 'running', attempt = attempt + 1, claim = claim + 1, \
          node_id = ?, started_at = {{now}} WHERE id = ANY(ARRAY(SELECT id FROM soloist_entries \
          WHERE task = (SELECT task FROM best) AND state = 'pending' AND priority = (SELECT priority FROM best) \

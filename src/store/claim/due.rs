@@ -5,18 +5,37 @@ use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 
 use super::Row;
 use crate::error::Result;
+use crate::model::time::Micros;
 use crate::store::connection::Connection;
 use crate::store::dialect::Dialect;
 use crate::store::statement::Statement;
+
+/// How often a task is looked at whose rate allows several starts in that time, in microseconds.
+pub const STEP: Micros = 20_000;
+
+/// What limits the starts of a task over all nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limited {
+    /// Nothing.
+    No,
+    /// Their rate alone.
+    ByRate,
+    /// What runs already (`max_running`, `serial_by`), and a rate perhaps.
+    ByRunning,
+}
 
 /// What is due, and what is due next, of each of the tasks.
 pub struct Due {
     /// The task.
     pub task: String,
-    /// Priorities that have due entries now, best first.
+    /// Priorities that have due entries now, best first; none while the task's rate allows no start.
     pub priorities: Vec<i32>,
     /// The next due time of what is not due yet, in microseconds from now.
     pub next_in: Option<i64>,
+    /// What limits it, besides each node's slots.
+    pub limited: Limited,
+    /// If entries are due but the task's rate allows no start: how long until it does.
+    pub starts_in: Option<Micros>,
     /// True if a person has paused it.
     pub paused: bool,
     /// If its host refuses: microseconds until the next probe.
@@ -38,7 +57,17 @@ pub(super) struct DueRow {
     paused_since: Option<i64>,
     #[diesel(sql_type = Nullable<BigInt>)]
     probe_in: Option<i64>,
+    #[diesel(sql_type = Integer)]
+    limited: i32,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    start_in: Option<i64>,
 }
+
+/// What a look reads of the limits of a task, `s`. A next start that no rate would put off so far (the clock was set
+/// back) is left to the claim.
+const LIMITS: &str = "CASE WHEN s.max_running > 0 OR s.serial = 1 THEN 2 WHEN s.rate_starts > 0 THEN 1 ELSE 0 END \
+     AS limited, CASE WHEN s.rate_starts > 0 AND s.next_start_at <= {now} + s.rate_span / s.rate_starts + 1 \
+     THEN s.next_start_at - {now} END AS start_in";
 
 /// Looks at the head of every level of every task: one probe of the claim index for each level, or each that has
 /// entries. A task with nothing pending is left out.
@@ -62,16 +91,25 @@ pub(super) fn gather(mut rows: Vec<DueRow>) -> Vec<Due> {
                 task: row.task,
                 priorities: Vec::new(),
                 next_in: None,
+                limited: match row.limited {
+                    0 => Limited::No,
+                    1 => Limited::ByRate,
+                    _ => Limited::ByRunning,
+                },
+                starts_in: None,
                 paused: row.paused_since.is_some(),
                 held: row.probe_in,
                 taken: None,
             });
         }
         if let Some(due) = found.last_mut() {
-            if run_in <= 0 {
+            let starts_in = row.start_in.filter(|wait| *wait > 0 && run_in <= 0);
+            due.starts_in = due.starts_in.or(starts_in);
+            if run_in <= 0 && starts_in.is_none() {
                 due.priorities.push(row.priority);
             } else {
-                due.next_in = Some(due.next_in.map_or(run_in, |next| next.min(run_in)));
+                let next = starts_in.map_or(run_in, |wait| wait.max(STEP));
+                due.next_in = Some(due.next_in.map_or(next, |before| before.min(next)));
             }
         }
     }
@@ -85,7 +123,7 @@ fn level_by_level(dialect: Dialect) -> String {
     let index = if dialect == Dialect::Mysql { " FORCE INDEX (soloist_entries_claim)" } else { "" };
     format!(
         "SELECT t.value AS task, p.priority, s.paused_since, \
-         CASE WHEN s.held_since IS NOT NULL THEN s.next_probe_at - {{now}} END AS probe_in, \
+         CASE WHEN s.held_since IS NOT NULL THEN s.next_probe_at - {{now}} END AS probe_in, {LIMITS}, \
          (SELECT e.run_at FROM soloist_entries e{index} WHERE e.task = t.value AND e.state = 'pending' \
          AND e.priority = p.priority ORDER BY e.run_at, e.id LIMIT 1) - {{now}} AS run_in \
          FROM {} CROSS JOIN ({}) AS p LEFT JOIN soloist_tasks s ON s.name = t.value",
@@ -100,7 +138,7 @@ pub(super) fn levels(tasks: &str, more_columns: &str) -> String {
     let first = "ORDER BY e.priority, e.run_at, e.id LIMIT 1";
     format!(
         "SELECT t.value AS task, p.priority, s.paused_since, \
-         CASE WHEN s.held_since IS NOT NULL THEN s.next_probe_at - {{now}} END AS probe_in, \
+         CASE WHEN s.held_since IS NOT NULL THEN s.next_probe_at - {{now}} END AS probe_in, {LIMITS}, \
          p.run_at - {{now}} AS run_in{more_columns} FROM {tasks} CROSS JOIN LATERAL (\
          WITH RECURSIVE level AS (({head} {first}) UNION ALL \
          SELECT next.priority, next.run_at FROM level CROSS JOIN LATERAL ({head} AND e.priority > level.priority \

@@ -11,7 +11,7 @@ use crate::model::State;
 use crate::store::connection::Connection;
 use crate::store::firings;
 use crate::store::statement::{Bind, Statement};
-use crate::store::tasks::declared;
+use crate::store::tasks::{declared, limits};
 
 /// How often an action is repeated that met another at a bad moment.
 const TRIES: usize = 3;
@@ -104,11 +104,12 @@ fn attempt(connection: &mut Connection, action: Action, ids: &[i64]) -> Result<V
     loop {
         let result = connection.transaction(|connection| {
             let rows = lock(connection, ids)?;
-            let verdicts = judge(connection, action, &rows)?;
+            let free = if action == Action::Retry { free(connection, &rows)? } else { HashSet::new() };
+            let verdicts = judge(connection, action, &rows, &free)?;
             let chosen: Vec<&Locked> =
                 rows.iter().zip(&verdicts).filter(|(_, v)| v.is_ok()).map(|(row, _)| row).collect();
             if !chosen.is_empty() {
-                change(connection, action, &chosen)?;
+                change(connection, action, &chosen, &free)?;
             }
             Ok(rows.iter().map(|row| row.id).zip(verdicts).collect())
         });
@@ -130,12 +131,23 @@ fn lock(connection: &mut Connection, ids: &[i64]) -> Result<Vec<Locked>> {
     Ok(rows)
 }
 
+/// Those of their tasks whose entries hold no key: they do not take it again either.
+fn free(connection: &mut Connection, rows: &[Locked]) -> Result<HashSet<String>> {
+    let keyed: HashSet<_> = rows.iter().filter(|row| row.dedupe_key.is_some()).map(|row| &*row.task).collect();
+    limits::without_held_keys(connection, &keyed.into_iter().collect::<Vec<_>>())
+}
+
 /// For each row, whether the action may be done, newest first where several want one key.
-fn judge(connection: &mut Connection, action: Action, rows: &[Locked]) -> Result<Vec<Result<()>>> {
+fn judge(
+    connection: &mut Connection,
+    action: Action,
+    rows: &[Locked],
+    free: &HashSet<String>,
+) -> Result<Vec<Result<()>>> {
     let mut wanted: HashSet<(&str, &str)> = HashSet::new();
     let mut verdicts = Vec::with_capacity(rows.len());
     for row in rows.iter().rev() {
-        verdicts.push(allowed(connection, action, row, &mut wanted)?);
+        verdicts.push(allowed(connection, action, row, free, &mut wanted)?);
     }
     verdicts.reverse();
     Ok(verdicts)
@@ -145,6 +157,7 @@ fn allowed<'a>(
     connection: &mut Connection,
     action: Action,
     row: &'a Locked,
+    free: &HashSet<String>,
     wanted: &mut HashSet<(&'a str, &'a str)>,
 ) -> Result<Result<()>> {
     let states = action.from_states();
@@ -154,9 +167,8 @@ fn allowed<'a>(
             format!("entry {} is {}: only {} ones can be {}", row.id, row.state, words.join(", "), action.done());
         return Ok(Err(Error::conflict(message).with_entry(row.id)));
     }
-    let Some(key) = row.dedupe_key.as_deref().filter(|_| action == Action::Retry && row.key_held == 0) else {
-        return Ok(Ok(()));
-    };
+    let takes_key = action == Action::Retry && row.key_held == 0 && !free.contains(&row.task);
+    let Some(key) = row.dedupe_key.as_deref().filter(|_| takes_key) else { return Ok(Ok(())) };
     if let Some(holder) = holder(connection, &row.task, key)? {
         let message = format!("entry {} cannot be retried: its key {key:?} is held by entry {holder}", row.id);
         return Ok(Err(Error::conflict(message).with_entry(holder)));
@@ -168,20 +180,22 @@ fn allowed<'a>(
     Ok(Ok(()))
 }
 
-fn change(connection: &mut Connection, action: Action, rows: &[&Locked]) -> Result<()> {
+fn change(connection: &mut Connection, action: Action, rows: &[&Locked], free: &HashSet<String>) -> Result<()> {
     let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
     match action {
         Action::Retry => {
             let declared = declared::living(connection)?;
-            let mut by_attempts: BTreeMap<i32, Vec<i64>> = BTreeMap::new();
+            let mut alike: BTreeMap<(i32, bool), Vec<i64>> = BTreeMap::new();
             for row in rows {
-                by_attempts.entry(declared.max_attempts(&row.task)).or_default().push(row.id);
+                let attempts = declared.max_attempts(&row.task);
+                alike.entry((attempts, free.contains(&row.task))).or_default().push(row.id);
             }
             // With a new claim number: what the last claim tried is done with.
-            let set = "state = 'pending', claim = claim + 1, max_attempts = attempt + ?, key_held = 1, run_at = {now}, \
+            let set = "state = 'pending', claim = claim + 1, max_attempts = attempt + ?, run_at = {now}, \
                        finished_at = NULL, node_id = NULL, lease_until = NULL, output = NULL";
-            for (attempts, ids) in by_attempts {
-                update(connection, &ids, set, &[attempts.into()])?;
+            for ((attempts, is_free), ids) in alike {
+                let key = if is_free { "" } else { ", key_held = 1" };
+                update(connection, &ids, &format!("{set}{key}"), &[attempts.into()])?;
             }
             Ok(())
         }

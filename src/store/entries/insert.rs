@@ -1,6 +1,6 @@
 //! Accepts entries: all of them or none.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use diesel::sql_types::BigInt;
 
@@ -9,6 +9,7 @@ use crate::model::{NewEntry, RunAt};
 use crate::store::connection::Connection;
 use crate::store::dialect::Dialect;
 use crate::store::statement::Statement;
+use crate::store::tasks::limits;
 
 /// Rows of one statement: below the number of binds that any backend takes, and few enough to be parsed quickly.
 const CHUNK: usize = 500;
@@ -23,7 +24,8 @@ struct Id {
 
 /// Accepts entries in one transaction, or at a savepoint of the open one; their ids, in the order of `entries`.
 ///
-/// A key that another entry holds is a conflict with [`Error::entry_id`]; then none is accepted.
+/// A key that another entry holds is a conflict with [`Error::entry_id`]; then none is accepted. Where a task says
+/// `dedupe = "none"` its entries hold no key.
 pub fn insert(connection: &mut Connection, entries: &[NewEntry]) -> Result<Vec<i64>> {
     insert_watched(connection, entries, |_| {})
 }
@@ -37,13 +39,15 @@ pub fn insert_watched(
     for (position, entry) in entries.iter().enumerate() {
         entry.check().map_err(|error| named(position, entries.len(), error.into()))?;
     }
-    refuse_twins(entries)?;
+    let keyed: HashSet<_> = entries.iter().filter(|entry| entry.key.is_some()).map(|entry| &*entry.task).collect();
+    let free = limits::without_held_keys(connection, &keyed.into_iter().collect::<Vec<_>>())?;
+    refuse_twins(entries, &free)?;
     let mut tries = 0;
     loop {
         let result = connection.transaction(|connection| {
             let mut ids = Vec::with_capacity(entries.len());
             for chunk in entries.chunks(CHUNK) {
-                insert_chunk(connection, chunk, &mut ids)?;
+                insert_chunk(connection, chunk, &free, &mut ids)?;
                 watch(ids.len());
             }
             Ok(ids)
@@ -51,7 +55,7 @@ pub fn insert_watched(
         let Err(error) = result else { return result };
         tries += 1;
         if error.is_conflict() {
-            if let Some(conflict) = find_holder(connection, entries)? {
+            if let Some(conflict) = find_holder(connection, entries, &free)? {
                 return Err(conflict);
             }
             // The holder has just let go of the key.
@@ -70,10 +74,15 @@ fn named(position: usize, of: usize, error: Error) -> Error {
     if of == 1 { error } else { error.context(format!("entry {}", position + 1)) }
 }
 
-fn refuse_twins(entries: &[NewEntry]) -> Result<()> {
+/// The key that an entry will hold. `free` are the tasks whose keys are not held.
+fn held<'a>(entry: &'a NewEntry, free: &HashSet<String>) -> Option<&'a str> {
+    entry.key.as_deref().filter(|_| !free.contains(&entry.task))
+}
+
+fn refuse_twins(entries: &[NewEntry], free: &HashSet<String>) -> Result<()> {
     let mut seen = HashMap::new();
     for (position, entry) in entries.iter().enumerate() {
-        let Some(key) = &entry.key else { continue };
+        let Some(key) = held(entry, free) else { continue };
         if let Some(first) = seen.insert((&entry.task, key), position) {
             let message = format!("key: {key:?} stands in entry {} and again in entry {}", first + 1, position + 1);
             return Err(Error::usage(message));
@@ -82,14 +91,21 @@ fn refuse_twins(entries: &[NewEntry]) -> Result<()> {
     Ok(())
 }
 
-fn insert_chunk(connection: &mut Connection, chunk: &[NewEntry], ids: &mut Vec<i64>) -> Result<()> {
+fn insert_chunk(
+    connection: &mut Connection,
+    chunk: &[NewEntry],
+    free: &HashSet<String>,
+    ids: &mut Vec<i64>,
+) -> Result<()> {
     let dialect = connection.dialect();
-    let row = dialect.sql("(?, ?, ?, COALESCE(?, {now} + ?), ?, {now}, ?)");
-    let rows = vec![row; chunk.len()].join(", ");
-    let sql =
-        "INSERT INTO soloist_entries (task, payload, dedupe_key, run_at, priority, created_at, traceparent) VALUES ";
+    let row = |held: i32| dialect.sql(&format!("(?, ?, ?, {held}, COALESCE(?, {{now}} + ?), ?, {{now}}, ?)"));
+    let (holding, free_one) = (row(1), row(0));
+    let rows = chunk.iter().map(|entry| if free.contains(&entry.task) { &*free_one } else { &*holding });
+    let rows = rows.collect::<Vec<_>>().join(", ");
+    let sql = "INSERT INTO soloist_entries \
+               (task, payload, dedupe_key, key_held, run_at, priority, created_at, traceparent) VALUES ";
     let mut statement = Statement::new(format!("{sql}{rows}"));
-    if chunk.len() != 1 && chunk.len() != CHUNK {
+    if chunk.len() != 1 && (chunk.len() != CHUNK || !free.is_empty()) {
         statement = statement.once();
     }
     for entry in chunk {
@@ -148,9 +164,9 @@ fn mysql_ids(connection: &mut Connection, count: usize, ids: &mut Vec<i64>) -> R
 }
 
 /// The conflict with the first entry that holds one of the keys.
-fn find_holder(connection: &mut Connection, entries: &[NewEntry]) -> Result<Option<Error>> {
+fn find_holder(connection: &mut Connection, entries: &[NewEntry], free: &HashSet<String>) -> Result<Option<Error>> {
     for (position, entry) in entries.iter().enumerate() {
-        let Some(key) = &entry.key else { continue };
+        let Some(key) = held(entry, free) else { continue };
         if let Some(id) = holder(connection, &entry.task, key)? {
             let message = format!("key: {key:?} is held by entry {id} of {:?}, which is not final", entry.task);
             return Ok(Some(named(position, entries.len(), Error::conflict(message)).with_entry(id)));

@@ -7,6 +7,7 @@ use diesel::QueryableByName;
 use diesel::sql_types::Text;
 use serde::{Deserialize, Serialize};
 
+use super::limits::Limits;
 use crate::config::nearest;
 use crate::config::{Dedupe, HandlerKind, Task};
 use crate::error::Result;
@@ -47,9 +48,9 @@ pub struct DeclaredTask {
     /// True if a failed entry is deleted at its end.
     #[serde(default)]
     pub drops_failed: bool,
-    /// True if a limit over all nodes may keep entries from starting that are due.
-    #[serde(skip)]
-    pub limited: bool,
+    /// What limits its starts over all nodes.
+    #[serde(default)]
+    pub limits: Limits,
     /// The nodes that declare it, oldest declaration first.
     #[serde(skip)]
     pub nodes: Vec<String>,
@@ -79,17 +80,15 @@ impl From<&Task> for DeclaredTask {
             frees_key_at_start: task.dedupe == Dedupe::UntilStart,
             drops_completed: drops(task.keep.completed),
             drops_failed: drops(task.keep.failed),
-            limited: false,
+            limits: Limits {
+                max_running: i64::try_from(task.max_running).unwrap_or(i64::MAX),
+                rate: task.rate,
+                serial: task.serial,
+                keys_held: task.dedupe != Dedupe::None,
+            },
             nodes: Vec::new(),
         }
     }
-}
-
-/// True if a declaration names a limit over all nodes; of any version, as far as it keeps to these words.
-fn is_limited(body: &str) -> bool {
-    let body: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
-    let limits = &body["limits"];
-    limits["max_running"].as_i64().is_some_and(|most| most > 0) || !limits["rate"].is_null() || limits["serial"] == true
 }
 
 /// A [`Backoff`] as it is declared.
@@ -163,7 +162,6 @@ pub fn living(connection: &mut Connection) -> Result<Declared> {
     let mut declared = Declared::default();
     for row in connection.load::<Declaration>(Statement::new(sql))? {
         let Ok(mut task) = serde_json::from_str::<DeclaredTask>(&row.body) else { continue };
-        task.limited = is_limited(&row.body);
         if let Some(older) = declared.tasks.remove(&row.name) {
             task.nodes = older.nodes;
         }

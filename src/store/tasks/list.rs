@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::counts::{self, Counts, Recent, RunningOn, Scope};
 use super::declared::{self, Declared};
+use super::limits::{self, Limits};
 use super::{kept, waiting};
 use crate::error::Result;
 use crate::model::entry;
@@ -29,6 +30,9 @@ pub struct TaskShape {
     pub declared_by: Vec<String>,
     /// Entries at once on one node.
     pub concurrency: Option<i64>,
+    /// What limits its starts over all nodes.
+    #[serde(flatten, serialize_with = "limits::as_configured")]
+    pub limits: Limits,
     /// Attempts before an entry fails.
     pub max_attempts: i32,
     /// Who paused it, if it is paused.
@@ -100,6 +104,15 @@ struct Kept {
     held_reason: Option<String>,
     #[diesel(sql_type = Nullable<BigInt>)]
     next_probe_at: Option<i64>,
+    #[diesel(embed)]
+    limits: limits::Columns,
+}
+
+impl Kept {
+    /// True if somebody has paused it or its host refuses. Each task that was ever declared has a row.
+    fn is_marked(&self) -> bool {
+        self.paused_since.is_some() || self.held_since.is_some()
+    }
 }
 
 /// One task, if a living node declares it, an entry waits for it, or somebody has paused it.
@@ -147,15 +160,19 @@ fn shapes(
     for row in read {
         counts.entry(row.task).or_default().running += row.n;
     }
-    let sql = "SELECT name, paused_by, paused_since, paused_reason, held_since, held_reason, next_probe_at \
-               FROM soloist_tasks";
+    let sql = format!(
+        "SELECT name, paused_by, paused_since, paused_reason, held_since, held_reason, next_probe_at, {} \
+         FROM soloist_tasks",
+        limits::COLUMNS
+    );
     let rows: Vec<Kept> = connection.load(Statement::new(sql))?;
     let mut rows: BTreeMap<_, _> = rows.into_iter().map(|row| (row.name.clone(), row)).collect();
     let waiting = match scope.task {
         Some(task) => vec![task.to_owned()],
         None => [waiting::names(connection)?, waiting::names_of_failed(connection)?].concat(),
     };
-    let known = declared.tasks.keys().chain(counts.keys()).chain(rows.keys()).chain(&waiting);
+    let marked: Vec<_> = rows.values().filter(|row| row.is_marked()).map(|row| row.name.clone()).collect();
+    let known = declared.tasks.keys().chain(counts.keys()).chain(&marked).chain(&waiting);
     let meant = |name: &&String| scope.task.is_none_or(|task| task == name.as_str());
     let names: BTreeSet<String> = known.filter(meant).map(String::to_owned).collect();
     let kept = kept::all(connection)?;
@@ -165,7 +182,7 @@ fn shapes(
         counts::add_entries(connection, &name, scope.now, kept.get(&name), &mut of)?;
         let row = rows.remove(&name);
         // Of which nothing waits, runs or has ended, and which nobody declares or has paused, is none.
-        if row.is_some() || of != Counts::default() || declared.tasks.contains_key(&name) {
+        if row.as_ref().is_some_and(Kept::is_marked) || of != Counts::default() || declared.tasks.contains_key(&name) {
             tasks.push(shape(name, &of, row, declared, scope.now));
         }
     }
@@ -174,7 +191,7 @@ fn shapes(
 
 fn shape(name: String, counts: &Counts, kept: Option<Kept>, declared: &Declared, now: Micros) -> TaskShape {
     let declaration = declared.tasks.get(&name);
-    let (paused, held) = kept.map_or((None, None), |kept| {
+    let (paused, held, limits) = kept.map_or((None, None, Limits::default()), |kept| {
         let paused = kept.paused_since.map(|since| Paused {
             by: kept.paused_by.unwrap_or_default(),
             since,
@@ -185,7 +202,7 @@ fn shape(name: String, counts: &Counts, kept: Option<Kept>, declared: &Declared,
             reason: kept.held_reason.unwrap_or_default(),
             next_probe_at: kept.next_probe_at,
         });
-        (paused, held)
+        (paused, held, kept.limits.into())
     });
     #[allow(clippy::cast_precision_loss)] // shown to a millisecond
     let seconds = |at: Micros| ((now - at) / 1000).max(0) as f64 / (SECOND / 1000) as f64;
@@ -194,6 +211,7 @@ fn shape(name: String, counts: &Counts, kept: Option<Kept>, declared: &Declared,
         source: declaration.is_some_and(|task| task.source),
         declared_by: declaration.map(|task| task.nodes.clone()).unwrap_or_default(),
         concurrency: declaration.map(|task| task.concurrency),
+        limits,
         max_attempts: declared.max_attempts(&name),
         name,
         paused,

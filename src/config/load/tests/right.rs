@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::super::Purpose;
 use super::{read, read_for, right};
 use crate::config::*;
-use crate::model::{Delivery, Keep};
+use crate::model::{Delivery, Keep, Rate};
 use crate::trigger::Cron;
 
 const CONTRACT: &str = r#"
@@ -87,7 +87,7 @@ fn every_key_of_the_contract_is_read() {
     assert_eq!(hook.token.as_ref().unwrap().expose(), "abc");
     assert_eq!(hook.secrets.iter().map(Secret::expose).collect::<Vec<_>>(), ["whsec_AAAA", "whsec_BBBB"]);
     assert_eq!(hook.headers, [("X-Team".to_owned(), "img".to_owned())]);
-    assert_eq!(task.rate, Some((100, Duration::from_secs(1))));
+    assert_eq!(task.rate, Some(Rate { starts: 100, span: 1_000_000 }));
     assert!(task.serial);
     assert_eq!(task.dedupe, Dedupe::UntilStart);
     assert_eq!((task.keep.completed, task.keep.cancelled), (Keep::For(Duration::ZERO), Keep::Forever));
@@ -123,6 +123,18 @@ fn what_is_left_out_has_its_default() {
     let transactions: Vec<Option<bool>> = config.tasks.values().map(|task| task.transaction).collect();
     assert_eq!(transactions, [Some(false), None, Some(false), Some(false), Some(false)]);
     assert_eq!(task("e").backoff.max, Duration::from_secs(7 * 3600));
+}
+
+#[test]
+fn a_key_that_says_the_order_keeps_no_other_away() {
+    let config = right(
+        "[tasks.a]\nsql = \"SELECT 1\"\nserial_by = \"key\"\n[tasks.b]\npull = true\nserial_by = \"key\"\ndedupe = \"until_end\"\n[tasks.c]\nsql = \"SELECT 1\"\nrate = \"30/m\"\ntransaction = true\ndedupe = \"none\"\n",
+    );
+    let dedupes: Vec<_> = config.tasks.values().map(|task| task.dedupe).collect();
+    assert_eq!(dedupes, [Dedupe::None, Dedupe::UntilEnd, Dedupe::None]);
+    let transactions: Vec<_> = config.tasks.values().map(|task| task.transaction).collect();
+    assert_eq!(transactions, [Some(false), Some(false), Some(true)], "a rate goes with a transaction");
+    assert_eq!(config.tasks["c"].rate.unwrap().to_string(), "30/m");
 }
 
 #[test]

@@ -75,6 +75,7 @@ fn what_does_not_go_together() {
             ("batch = 2", "3:9 tasks.t.batch", &["binds the values of one entry"]),
             ("delivery = \"at_most_once\"\ntransaction = true", "4:15 tasks.t.transaction", &["at_most_once"]),
             ("max_running = 1\ntransaction = true", "4:15 tasks.t.transaction", &["max_running"]),
+            ("serial_by = \"key\"\ntransaction = true", "4:15 tasks.t.transaction", &["serial_by"]),
             ("delivery = \"at_most_once\"\nmax_attempts = 3", "4:16 tasks.t.max_attempts", &["there is one attempt"]),
         ],
     );
@@ -96,7 +97,7 @@ fn policies() {
             ("timeout = \"never\"", "3:11 tasks.t.timeout", &["“never” is not a duration"]),
             ("timeout = \"0s\"", "3:11 tasks.t.timeout", &["is too short"]),
             ("delivery = \"exactly_once\"", "3:12 tasks.t.delivery", &["“at_least_once” or “at_most_once”"]),
-            ("dedupe = \"until_begin\"", "3:10 tasks.t.dedupe", &["“until_end” or “until_start”"]),
+            ("dedupe = \"until_begin\"", "3:10 tasks.t.dedupe", &["“until_end”, “until_start” or “none”"]),
             ("backoff = { factor = 0.5 }", "3:22 tasks.t.backoff.factor", &["is out of bounds", "from 1 to 1000"]),
             ("backoff = { factor = nan }", "3:22 tasks.t.backoff.factor", &["is out of bounds"]),
             ("backoff = { jitter = 2 }", "3:22 tasks.t.backoff.jitter", &["is out of bounds"]),

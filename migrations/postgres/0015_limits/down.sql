@@ -1,0 +1,9 @@
+DROP INDEX soloist_entries_serial;
+ALTER TABLE soloist_tasks
+    DROP COLUMN max_running,
+    DROP COLUMN rate_starts,
+    DROP COLUMN rate_span,
+    DROP COLUMN next_start_at,
+    DROP COLUMN serial,
+    DROP COLUMN serial_after,
+    DROP COLUMN keys_held;
