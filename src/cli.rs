@@ -17,6 +17,7 @@ mod man;
 mod migrate;
 mod nodes;
 mod once;
+mod openapi;
 mod output;
 mod payload;
 mod preview;
@@ -94,6 +95,8 @@ enum Command {
     Completions(completions::Completions),
     /// Print the manual page, or write one for each command
     Man(man::Man),
+    /// Print the document of the admin API: OpenAPI 3.1
+    Openapi(openapi::Openapi),
 }
 
 const FIRST_WORDS: &str = "\
@@ -155,6 +158,7 @@ fn run(asked: &Asked, command: Command) -> Result<ExitCode> {
         Command::Nodes(command) => command.run(asked),
         Command::Completions(command) => command.run(),
         Command::Man(command) => command.run(),
+        Command::Openapi(command) => command.run(),
     }
 }
 

@@ -9,6 +9,7 @@ mod auth;
 mod body;
 mod claim_token;
 mod cursor;
+mod docs;
 mod events;
 mod fields;
 mod flask;
@@ -32,6 +33,7 @@ use std::sync::Arc;
 
 use actix_web::web;
 
+pub use docs::openapi_json;
 pub use events::Events;
 pub use metrics::{DEFINITIONS, Definition, Kind};
 pub use problem::Problem;
@@ -50,6 +52,7 @@ pub fn routes(state: Arc<ApiState>) -> impl FnOnce(&mut web::ServiceConfig) {
             .app_data(web::Data::from(state))
             .configure(health::routes)
             .configure(metrics::routes)
+            .configure(docs::routes)
             .configure(api::routes);
         if flask {
             service.configure(flask::routes);

@@ -14,6 +14,7 @@ mod verdict;
 pub(crate) mod words;
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::model::entry;
 use crate::model::time::Micros;
@@ -21,7 +22,7 @@ use crate::store::status::Facts;
 pub use verdict::{Verdict, verdict};
 
 /// How bad a problem is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Nothing is wrong: somebody chose it.
@@ -47,7 +48,7 @@ impl Level {
 }
 
 /// One thing that is wrong.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Problem {
     /// How bad it is.
     pub level: Level,
@@ -72,6 +73,7 @@ pub struct Problem {
     pub node: Option<String>,
     /// Since when it is so.
     #[serde(serialize_with = "entry::optional_time")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub since: Option<Micros>,
     /// Its place among those of its level: causes first.
     #[serde(skip)]

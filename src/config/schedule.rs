@@ -8,6 +8,7 @@ use std::time::Duration;
 
 pub use definition::Definition;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::model::time::Micros;
 use crate::trigger::{Cron, Kind, Timer, Zone};
@@ -81,7 +82,7 @@ pub enum Trigger {
 }
 
 /// `misfire = …`
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Misfire {
     /// The newest missed fires.
@@ -94,7 +95,7 @@ pub enum Misfire {
 }
 
 /// `overlap = …`
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Overlap {
     /// The due time is skipped.

@@ -1,6 +1,7 @@
 //! The table of the API's routes: path, method, role, handler. A handler knows one resource and its JSON shapes.
 
 mod claims;
+pub(super) mod document;
 mod entries;
 mod firings;
 mod new_entry;

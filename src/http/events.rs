@@ -15,6 +15,7 @@ use actix_web::web::{Bytes, Data};
 use actix_web::{HttpRequest, HttpResponse};
 use futures_util::stream;
 use tokio::time::sleep;
+use utoipa::IntoParams;
 
 use super::answer::Answer;
 use super::query::Query;
@@ -27,7 +28,26 @@ use hub::{LOOK, Place};
 /// How long a stream is silent at most.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// `GET /events`
+/// The header, for the document.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+#[expect(dead_code, reason = "it only describes")]
+struct Last {
+    /// What came after this event is sent first.
+    #[param(required = false, rename = "Last-Event-ID")]
+    id: String,
+}
+
+/// What happens, as it happens: server-sent events that tell what to fetch again.
+#[utoipa::path(
+    get, path = "/events", tag = "status", operation_id = "events",
+    params(Last),
+    responses(
+        (status = 200, description = "A stream without an end", body = String, content_type = "text/event-stream"),
+        (status = 503, description = "`not_ready`: the node stops. `too_many_streams`. `database_unavailable`"),
+    ),
+    security(("token" = ["read"])),
+)]
 pub(super) async fn open(state: Data<ApiState>, request: HttpRequest) -> Answer {
     Query::read(&request, &[])?;
     let last = request.headers().get("Last-Event-ID").map(|value| value.to_str().unwrap_or_default().to_owned());

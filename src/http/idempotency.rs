@@ -9,6 +9,7 @@ use std::time::Duration;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::{FromRequest, HttpMessage as _, HttpRequest, dev, web};
+use utoipa::IntoParams;
 
 use super::answer::{self, Answer};
 use super::body::Body;
@@ -28,6 +29,16 @@ const LONGEST: usize = 255;
 
 /// How often a request is begun again after the server has undone its transaction.
 const TRIES: usize = 5;
+
+/// The header, for the document.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+#[expect(dead_code, reason = "it only describes")]
+pub(super) struct Key {
+    /// For 24 h the same key, token and route get the same answer again, and nothing happens twice.
+    #[param(required = false, rename = "Idempotency-Key", pattern = "^[!-~]{1,255}$")]
+    key: String,
+}
 
 /// What names this request, if it carries a key.
 pub(super) struct Idempotency(Option<Request>);

@@ -3,18 +3,37 @@
 use std::future::{Ready, ready};
 
 use actix_web::{FromRequest, HttpRequest, dev};
+use utoipa::IntoParams;
 
 use super::problem::Problem;
 use crate::model::new_entry::check_name;
 
 /// `{id}`: an entry's id.
-pub(super) struct EntryId(pub i64);
+#[derive(IntoParams)]
+#[into_params(names("id"), parameter_in = Path)]
+pub(super) struct EntryId(
+    /// The entry's id.
+    #[param(minimum = 1)]
+    pub i64,
+);
 
 /// `{task}`: a task's name, well formed.
-pub(super) struct TaskName(pub String);
+#[derive(IntoParams)]
+#[into_params(names("task"), parameter_in = Path)]
+pub(super) struct TaskName(
+    /// The task's name.
+    #[param(pattern = "^[A-Za-z0-9_.-]{1,100}$")]
+    pub String,
+);
 
 /// `{schedule}`: a schedule's name, well formed.
-pub(super) struct ScheduleName(pub String);
+#[derive(IntoParams)]
+#[into_params(names("schedule"), parameter_in = Path)]
+pub(super) struct ScheduleName(
+    /// The schedule's name.
+    #[param(pattern = "^[A-Za-z0-9_.-]{1,100}$")]
+    pub String,
+);
 
 impl FromRequest for EntryId {
     type Error = Problem;

@@ -5,8 +5,33 @@ use std::fmt;
 use actix_web::http::{StatusCode, header};
 use actix_web::{HttpResponse, ResponseError};
 use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
 
 use crate::error::Error;
+
+/// A problem document as it is sent, for the document of the API: RFC 9457.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "it only describes")]
+pub(super) struct ProblemDocument {
+    /// Always `about:blank`: the code says more.
+    r#type: String,
+    /// The status in words.
+    title: String,
+    status: u16,
+    /// What is wrong, in a word that stays the same over versions.
+    code: String,
+    /// What is wrong, where, and what would be right, for people.
+    detail: String,
+    /// The member of the body that is wrong.
+    #[schema(required = false)]
+    field: String,
+    /// The parameter of the query that is wrong.
+    #[schema(required = false)]
+    parameter: String,
+    /// The entry that stands in the way.
+    #[schema(required = false)]
+    entry_id: i64,
+}
 
 /// A problem document to be. `code` is stable; `detail` is for a person.
 #[derive(Debug, Clone)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use actix_web::HttpRequest;
+use utoipa::IntoParams;
 
 use super::problem::Problem;
 use crate::config::nearest;
@@ -11,6 +12,19 @@ use crate::config::nearest;
 const MOST: usize = 500;
 /// What a list gives when not told.
 const USUAL: usize = 50;
+
+/// How much of a list, and from where: what [`Query::limit`] and `cursor` read, for the document.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "it only describes")]
+pub(super) struct PartOfList {
+    /// At most so many items; 50 if left out.
+    #[param(required = false, minimum = 1, maximum = 500)]
+    limit: u16,
+    /// The `next_cursor` of the part before.
+    #[param(required = false)]
+    cursor: String,
+}
 
 /// The parameters of a request's query.
 pub(super) struct Query {

@@ -2,12 +2,13 @@
 
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
+use utoipa::ToSchema;
 
 use super::time::{self, Micros};
 use super::trace::Trace;
 
 /// Where an entry stands. The words are those of the column `soloist_entries.state`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// Waits until `run_at`, then may be claimed.

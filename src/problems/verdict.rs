@@ -1,6 +1,7 @@
 //! The state of the whole as one sentence: the worst problem, or how well all is.
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::node::someone_works;
 use super::words::{age, count, moment, number};
@@ -14,7 +15,7 @@ use crate::store::status::Facts;
 const LATE: f64 = 1.0;
 
 /// The state of the whole.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Verdict {
     /// The worst that there is; `note` if all is well.
     pub level: Level,

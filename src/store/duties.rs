@@ -5,6 +5,7 @@ use std::time::Duration;
 use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Text};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::connection::Connection;
 use super::statement::Statement;
@@ -53,7 +54,8 @@ pub struct ToldJump {
 }
 
 /// A duty of a node as people see it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[schema(as = Duty)]
 pub struct DutyShape {
     /// The node's label.
     pub node: String,
@@ -65,9 +67,11 @@ pub struct DutyShape {
     pub every_s: Option<f64>,
     /// When it was last done, or else when it was first to be done.
     #[serde(serialize_with = "entry::required_time")]
+    #[schema(value_type = String, format = DateTime)]
     pub done_at: Micros,
     /// Since when it fails.
     #[serde(serialize_with = "entry::optional_time")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub failing_since: Option<Micros>,
     /// Why, in the words of whoever said it.
     pub error: Option<String>,

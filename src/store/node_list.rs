@@ -3,6 +3,7 @@
 use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::connection::Connection;
 use super::statement::Statement;
@@ -11,7 +12,7 @@ use crate::model::entry;
 use crate::model::time::Micros;
 
 /// How a node stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeState {
     /// Its lease has not ended.
@@ -25,7 +26,8 @@ pub enum NodeState {
 }
 
 /// A node incarnation as people see it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = Node)]
 pub struct NodeShape {
     /// A label.
     pub name: String,
@@ -35,12 +37,15 @@ pub struct NodeShape {
     pub roles: Vec<String>,
     /// When it started.
     #[serde(serialize_with = "entry::required_time")]
+    #[schema(value_type = String, format = DateTime)]
     pub started_at: Micros,
     /// Its last heartbeat.
     #[serde(serialize_with = "entry::required_time")]
+    #[schema(value_type = String, format = DateTime)]
     pub seen_at: Micros,
     /// Until when it holds what it has.
     #[serde(serialize_with = "entry::required_time")]
+    #[schema(value_type = String, format = DateTime)]
     pub lease_until: Micros,
     /// Of the binary.
     pub version: String,
@@ -48,6 +53,7 @@ pub struct NodeShape {
     pub state: NodeState,
     /// When it stopped, if it did.
     #[serde(serialize_with = "entry::optional_time")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub stopped_at: Option<Micros>,
 }
 
@@ -64,7 +70,7 @@ impl NodeShape {
 }
 
 /// The node that fires first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Leader {
     /// A label.
     pub name: String,
@@ -72,6 +78,7 @@ pub struct Leader {
     pub id: i64,
     /// Since when it leads.
     #[serde(serialize_with = "entry::required_time")]
+    #[schema(value_type = String, format = DateTime)]
     pub since: Micros,
 }
 

@@ -12,6 +12,7 @@ mod writes;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::connection::Connection;
 use super::duties::{DutyShape, Standing};
@@ -109,10 +110,11 @@ pub struct Away {
 }
 
 /// The state of the whole, as people see it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Status {
     /// When it was looked at, on the database's clock.
     #[serde(serialize_with = "entry::required_time")]
+    #[schema(value_type = String, format = DateTime)]
     pub as_of: Micros,
     /// True if the database could not be reached: all but problem and verdict is then of that moment.
     #[serde(skip)]

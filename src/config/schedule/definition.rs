@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use utoipa::ToSchema;
 
 use super::{Misfire, Overlap, Schedule, Trigger};
 use crate::config::duration;
@@ -12,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::trigger::{Cron, CronError, Zone};
 
 /// The members of the object. The name is not among them: it is the key under which the object is kept.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct Definition {
     /// What it fires.
     pub task: String,
@@ -24,14 +25,18 @@ pub struct Definition {
     pub cron: Option<String>,
     /// A moment, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub at: Option<jiff::Timestamp>,
     /// IANA name.
     pub timezone: String,
     /// JSON, kept digit for digit.
+    #[schema(value_type = Value, required = false)]
     pub payload: Option<Box<RawValue>>,
     /// Nothing before.
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub start: Option<jiff::Timestamp>,
     /// Nothing after.
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub end: Option<jiff::Timestamp>,
     /// As `30s`.
     pub jitter: String,

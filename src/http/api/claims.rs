@@ -1,11 +1,11 @@
 //! Work for outside workers: claim entries of a `pull` task, report what became of them, ask for more time.
 
 mod hand_out;
+mod shapes;
 mod spans;
 
 use actix_web::http::StatusCode;
 use actix_web::web::Data;
-use serde_json::json;
 
 use crate::http::answer::{self, Answer};
 use crate::http::body::Body;
@@ -18,11 +18,12 @@ use crate::model::State;
 use crate::model::time;
 use crate::store::Connection;
 use crate::store::entries;
-use crate::store::outside::{self, Report, Reported, Terms};
+use crate::store::outside::{self, Report, Terms};
 use crate::store::tasks::declared;
 
 use super::entries::no_entry;
-use hand_out::{Asked, no_source};
+use hand_out::{Asked, Entries, no_source};
+use shapes::{ClaimFields, CompleteFields, ExtendFields, Extended, FailFields, Reported};
 
 /// Entries of one claim.
 const MOST: i64 = 500;
@@ -31,7 +32,18 @@ const OF_FAILURE: usize = 16 * 1024;
 /// Kept of what a worker says of a success, in bytes.
 const OF_SUCCESS: usize = 1024;
 
-/// `POST /tasks/{task}/claim`
+/// Entries for a worker of your own, who has them until its lease ends; with `wait` as soon as there are some.
+#[utoipa::path(
+    post, path = "/tasks/{task}/claim", tag = "workers", operation_id = "claim", params(TaskName),
+    request_body = Option<ClaimFields>,
+    responses(
+        (status = 200, body = Entries),
+        (status = 404, description = "`task_not_found`"),
+        (status = 409, description = "`not_a_pull_task`: nodes work it themselves. `source_not_known`: not at this node"),
+        (status = 503, description = "`too_many_waiting`, `database_unavailable`"),
+    ),
+    security(("token" = ["admin"])),
+)]
 pub(super) async fn claim(state: Data<ApiState>, TaskName(task): TaskName, body: Body) -> Answer {
     let mut fields = body.object_or_nothing()?;
     let limit = fields.integer("limit", 1, MOST)?.unwrap_or(1);
@@ -44,7 +56,17 @@ pub(super) async fn claim(state: Data<ApiState>, TaskName(task): TaskName, body:
     Ok(answer::written(StatusCode::OK, text))
 }
 
-/// `POST /entries/{id}/complete`
+/// The work is done. The same again is answered the same.
+#[utoipa::path(
+    post, path = "/entries/{id}/complete", tag = "workers", operation_id = "complete", params(EntryId),
+    request_body = CompleteFields,
+    responses(
+        (status = 200, body = Reported),
+        (status = 404, description = "`entry_not_found`"),
+        (status = 409, description = "`stale_claim`: somebody else has it, or it has ended. `source_not_known`"),
+    ),
+    security(("token" = ["admin"])),
+)]
 pub(super) async fn complete(state: Data<ApiState>, EntryId(id): EntryId, body: Body) -> Answer {
     let mut fields = body.object()?;
     let token = fields.required_text("token")?;
@@ -53,7 +75,17 @@ pub(super) async fn complete(state: Data<ApiState>, EntryId(id): EntryId, body: 
     settle(state, id, token, report).await
 }
 
-/// `POST /entries/{id}/fail`
+/// It did not work: it is tried again, or has failed. The same again is answered the same.
+#[utoipa::path(
+    post, path = "/entries/{id}/fail", tag = "workers", operation_id = "fail", params(EntryId),
+    request_body = FailFields,
+    responses(
+        (status = 200, body = Reported),
+        (status = 404, description = "`entry_not_found`"),
+        (status = 409, description = "`stale_claim`: somebody else has it, or it has ended. `source_not_known`"),
+    ),
+    security(("token" = ["admin"])),
+)]
 pub(super) async fn fail(state: Data<ApiState>, EntryId(id): EntryId, body: Body) -> Answer {
     let mut fields = body.object()?;
     let token = fields.required_text("token")?;
@@ -67,7 +99,17 @@ pub(super) async fn fail(state: Data<ApiState>, EntryId(id): EntryId, body: Body
     settle(state, id, token, report).await
 }
 
-/// `POST /entries/{id}/extend`
+/// More time for what is claimed.
+#[utoipa::path(
+    post, path = "/entries/{id}/extend", tag = "workers", operation_id = "extend", params(EntryId),
+    request_body = ExtendFields,
+    responses(
+        (status = 200, body = Extended),
+        (status = 404, description = "`entry_not_found`"),
+        (status = 409, description = "`stale_claim`: somebody else has it, or it has ended"),
+    ),
+    security(("token" = ["admin"])),
+)]
 pub(super) async fn extend(state: Data<ApiState>, EntryId(id): EntryId, body: Body) -> Answer {
     let mut fields = body.object()?;
     let token = fields.required_text("token")?;
@@ -83,7 +125,7 @@ pub(super) async fn extend(state: Data<ApiState>, EntryId(id): EntryId, body: Bo
             }),
         }
     });
-    answer::ok(&json!({ "id": id, "lease_until": time::rfc3339(until.await?) }))
+    answer::ok(&Extended { id, lease_until: time::rfc3339(until.await?) })
 }
 
 async fn settle(state: Data<ApiState>, id: i64, token: String, report: Report) -> Answer {
@@ -102,15 +144,14 @@ async fn settle(state: Data<ApiState>, id: i64, token: String, report: Report) -
             })
         })?;
         match reported {
-            Reported::Ended(state, retried_at) => Ok((state, retried_at)),
-            Reported::Stale(state) => Err(stale(id, state)),
-            Reported::Missing => Err(no_entry(id)),
-            Reported::NoSource => Err(no_source("of this entry")),
+            outside::Reported::Ended(state, retried_at) => Ok((state, retried_at)),
+            outside::Reported::Stale(state) => Err(stale(id, state)),
+            outside::Reported::Missing => Err(no_entry(id)),
+            outside::Reported::NoSource => Err(no_source("of this entry")),
         }
     });
     let (ended, retried_at) = ended.await?;
-    let retried_at = retried_at.map(time::rfc3339);
-    answer::ok(&json!({ "id": id, "state": ended, "run_at": retried_at }))
+    answer::ok(&Reported { id, state: ended, run_at: retried_at.map(time::rfc3339) })
 }
 
 /// The claim number that a token stands for.

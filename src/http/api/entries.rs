@@ -4,31 +4,68 @@ use actix_web::http::StatusCode;
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use serde::Serialize;
+use utoipa::{IntoParams, ToSchema};
 
 use crate::error::Error;
 use crate::http::answer::{self, Answer};
 use crate::http::body::Body;
 use crate::http::cursor;
-use crate::http::idempotency::Idempotency;
+use crate::http::idempotency::{Idempotency, Key};
 use crate::http::path::EntryId;
 use crate::http::problem::Problem;
-use crate::http::query::{self, Query};
+use crate::http::query::{self, PartOfList, Query};
 use crate::http::state::ApiState;
 use crate::http::tokens::Caller;
 use crate::http::trace_header::TraceHeader;
 use crate::model::State;
 use crate::model::new_entry::{check_key, check_name};
 use crate::store::Connection;
-use crate::store::entries::{self, EntryShape, Filter};
+use crate::store::entries::{self, EntryShape, Filter, Page};
 
-use super::new_entry;
+use super::new_entry::{self, NewEntries};
 
-#[derive(Serialize)]
+/// Accepted entries.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Entries)]
 struct Items {
     items: Vec<EntryShape>,
 }
 
-/// `POST /entries`: one or an array, all or nothing.
+/// What is accepted: the entry, or all in the order in which they were sent.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "what `create` answers, for the document")]
+enum Accepted {
+    One(Box<EntryShape>),
+    Many(Items),
+}
+
+/// Which entries a list is to hold.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "what `filter` reads, for the document")]
+struct Meant {
+    /// Of this task; empty as if left out.
+    #[param(required = false, pattern = "^[A-Za-z0-9_.-]{0,100}$")]
+    task: String,
+    /// In this state.
+    #[param(required = false, inline)]
+    state: State,
+    /// With this key.
+    #[param(required = false, max_length = 255)]
+    key: String,
+}
+
+/// Accepts one entry or an array of them, all or nothing.
+#[utoipa::path(
+    post, path = "/entries", tag = "entries", operation_id = "create_entries", params(Key), request_body = NewEntries,
+    responses(
+        (status = 201, body = Accepted),
+        (status = 409, description = "`key_held`: by the entry `entry_id`"),
+        (status = 422, description = "`task_not_declared` by any living node. `idempotency_key_reused`"),
+    ),
+    security(("token" = ["trigger"])),
+)]
 pub(super) async fn create(
     state: Data<ApiState>,
     caller: Caller,
@@ -54,7 +91,12 @@ pub(super) async fn create(
     state.once(idempotency, &body, StatusCode::CREATED, create).await
 }
 
-/// `GET /entries`
+/// Entries, newest first.
+#[utoipa::path(
+    get, path = "/entries", tag = "entries", operation_id = "list_entries", params(Meant, PartOfList),
+    responses((status = 200, body = Page<EntryShape>)),
+    security(("token" = ["read"])),
+)]
 pub(super) async fn list(state: Data<ApiState>, caller: Caller, request: HttpRequest) -> Answer {
     let query = Query::read(&request, &["task", "state", "key", "limit", "cursor"])?;
     let filter = filter(&query)?;
@@ -88,29 +130,70 @@ fn filter(query: &Query) -> Result<Filter, Problem> {
     Ok(filter)
 }
 
-/// `GET /entries/{id}`
+/// One entry, with what was tried.
+#[utoipa::path(
+    get, path = "/entries/{id}", tag = "entries", operation_id = "show_entry", params(EntryId),
+    responses((status = 200, body = EntryShape), (status = 404, description = "`entry_not_found`")),
+    security(("token" = ["read"])),
+)]
 pub(super) async fn show(state: Data<ApiState>, caller: Caller, EntryId(id): EntryId, request: HttpRequest) -> Answer {
     Query::read(&request, &[])?;
     let entry = state.database(move |connection| get(connection, id)).await?;
     shown(&state, &caller, entry)
 }
 
-/// `POST /entries/{id}/retry`
+/// A failed or cancelled entry back to pending, with its task's attempts once more.
+#[utoipa::path(
+    post, path = "/entries/{id}/retry", tag = "entries", operation_id = "retry_entry", params(EntryId),
+    responses(
+        (status = 200, body = EntryShape),
+        (status = 404, description = "`entry_not_found`"),
+        (status = 409, description = "`wrong_state`. `key_held`: by the entry `entry_id`"),
+    ),
+    security(("token" = ["admin"])),
+)]
 pub(super) async fn retry(state: Data<ApiState>, caller: Caller, EntryId(id): EntryId, body: Body) -> Answer {
     change(state, caller, id, body, entries::retry).await
 }
 
-/// `POST /entries/{id}/cancel`
+/// A pending or running entry is cancelled; whoever runs it can no longer write its end.
+#[utoipa::path(
+    post, path = "/entries/{id}/cancel", tag = "entries", operation_id = "cancel_entry", params(EntryId),
+    responses(
+        (status = 200, body = EntryShape),
+        (status = 404, description = "`entry_not_found`"),
+        (status = 409, description = "`wrong_state`"),
+    ),
+    security(("token" = ["admin"])),
+)]
 pub(super) async fn cancel(state: Data<ApiState>, caller: Caller, EntryId(id): EntryId, body: Body) -> Answer {
     change(state, caller, id, body, entries::cancel).await
 }
 
-/// `POST /entries/{id}/run-now`
+/// A pending entry is due now.
+#[utoipa::path(
+    post, path = "/entries/{id}/run-now", tag = "entries", operation_id = "run_entry_now", params(EntryId),
+    responses(
+        (status = 200, body = EntryShape),
+        (status = 404, description = "`entry_not_found`"),
+        (status = 409, description = "`wrong_state`"),
+    ),
+    security(("token" = ["admin"])),
+)]
 pub(super) async fn run_now(state: Data<ApiState>, caller: Caller, EntryId(id): EntryId, body: Body) -> Answer {
     change(state, caller, id, body, entries::run_now).await
 }
 
-/// `DELETE /entries/{id}`
+/// Deletes an entry that does not run, with its attempts.
+#[utoipa::path(
+    delete, path = "/entries/{id}", tag = "entries", operation_id = "delete_entry", params(EntryId),
+    responses(
+        (status = 204),
+        (status = 404, description = "`entry_not_found`"),
+        (status = 409, description = "`wrong_state`: it runs"),
+    ),
+    security(("token" = ["admin"])),
+)]
 pub(super) async fn delete(state: Data<ApiState>, EntryId(id): EntryId, request: HttpRequest) -> Answer {
     Query::read(&request, &[])?;
     state.write(move |connection| entries::delete(connection, id).map_err(|error| refused(id, error))).await?;

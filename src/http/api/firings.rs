@@ -2,16 +2,32 @@
 
 use actix_web::HttpRequest;
 use actix_web::web::Data;
+use utoipa::IntoParams;
 
 use crate::http::answer::{self, Answer};
 use crate::http::cursor;
-use crate::http::query::{self, Query};
+use crate::http::query::{self, PartOfList, Query};
 use crate::http::state::ApiState;
 use crate::model::new_entry::check_name;
 use crate::store::entries::Page;
 use crate::store::firings;
 
-/// `GET /firings`: newest first; of one schedule by due time.
+/// Which firings a list is to hold.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "what `list` reads, for the document")]
+struct Meant {
+    /// Of this schedule; empty as if left out.
+    #[param(required = false, pattern = "^[A-Za-z0-9_.-]{0,100}$")]
+    schedule: String,
+}
+
+/// What became of due times, newest first; of one schedule by due time.
+#[utoipa::path(
+    get, path = "/firings", tag = "schedules", operation_id = "list_firings", params(Meant, PartOfList),
+    responses((status = 200, body = Page<firings::FiringShape>)),
+    security(("token" = ["read"])),
+)]
 pub(super) async fn list(state: Data<ApiState>, request: HttpRequest) -> Answer {
     let query = Query::read(&request, &["schedule", "limit", "cursor"])?;
     let (limit, before) = (query.limit()?, cursor::id(&query)?);

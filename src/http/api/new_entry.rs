@@ -2,6 +2,7 @@
 
 use actix_web::http::StatusCode;
 use serde_json::value::RawValue;
+use utoipa::ToSchema;
 
 use crate::error::Error;
 use crate::http::body::{Body, PAYLOAD};
@@ -16,6 +17,57 @@ use crate::store::tasks::declared::{self, Declared};
 
 /// The most entries of one request.
 const MOST: usize = 10_000;
+
+/// One entry, or 1 to 10,000 that are accepted together or not at all.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "what `read` reads, for the document")]
+pub(super) enum NewEntries {
+    One(NewEntryFields),
+    Many(Vec<NewEntryFields>),
+}
+
+/// An entry to be accepted.
+#[derive(ToSchema)]
+#[schema(as = NewEntry)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "what `one` reads, for the document")]
+pub(super) struct NewEntryFields {
+    /// The task that is to work it: one that a living node declares.
+    #[schema(pattern = "^[A-Za-z0-9_.-]{1,100}$")]
+    task: String,
+    /// Any JSON, to 8 MiB, handed on digit for digit.
+    #[schema(value_type = Value, required = false)]
+    payload: (),
+    /// Unique per task among entries that are not final.
+    #[schema(max_length = 255)]
+    key: Option<String>,
+    /// Not before this instant.
+    #[schema(format = DateTime)]
+    run_at: Option<String>,
+    /// Lower first.
+    #[schema(minimum = -9, maximum = 9, default = 0)]
+    priority: Option<i32>,
+}
+
+/// What an entry that is triggered may hold; nothing of it for a task with a source.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "what `work` reads, for the document")]
+pub(super) struct Work {
+    /// Any JSON, to 8 MiB, handed on digit for digit.
+    #[schema(value_type = Value, required = false)]
+    payload: (),
+    /// Unique per task among entries that are not final.
+    #[schema(max_length = 255)]
+    key: Option<String>,
+    /// Not before this instant.
+    #[schema(format = DateTime)]
+    run_at: Option<String>,
+    /// Lower first.
+    #[schema(minimum = -9, maximum = 9, default = 0)]
+    priority: Option<i32>,
+}
 
 /// The entries that a body asks for.
 pub(super) fn read(body: &Body) -> Result<Vec<NewEntry>, Problem> {

@@ -1,11 +1,23 @@
 //! The reason that people give for a pause.
 
+use utoipa::ToSchema;
+
 use crate::http::body::Body;
 use crate::http::fields::{Fields, invalid};
 use crate::http::problem::Problem;
 
 /// The longest reason for a pause, in characters.
 const LONGEST: usize = 1000;
+
+/// Why something is paused.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "what `of_body` reads, for the document")]
+pub(super) struct Reason {
+    /// For whoever wonders.
+    #[schema(max_length = 1000)]
+    reason: Option<String>,
+}
 
 /// `{"reason"}`, or nothing.
 pub(super) fn of_body(body: &Body) -> Result<Option<String>, Problem> {

@@ -5,18 +5,19 @@ mod wanted;
 use actix_web::HttpRequest;
 use actix_web::http::StatusCode;
 use actix_web::web::Data;
-use serde_json::json;
 
-use super::{new_entry, reason};
+use super::new_entry;
+use super::reason::{self, Reason};
+use super::tasks::Triggered;
 use crate::error::Error;
 use crate::http::answer::{self, Answer};
 use crate::http::body::Body;
 use crate::http::cursor;
 use crate::http::fields::invalid;
-use crate::http::idempotency::Idempotency;
+use crate::http::idempotency::{Idempotency, Key};
 use crate::http::path::ScheduleName;
 use crate::http::problem::Problem;
-use crate::http::query::Query;
+use crate::http::query::{PartOfList, Query};
 use crate::http::state::ApiState;
 use crate::http::tokens::Caller;
 use crate::store::Connection;
@@ -24,9 +25,14 @@ use crate::store::entries::Page;
 use crate::store::schedules::{self, Origin, ScheduleShape};
 use crate::store::sweeps;
 use crate::store::tasks::declared::{self, Declared};
-use wanted::{Asked, Pause, Shown, wrong};
+use wanted::{Asked, NewSchedule, Pause, ScheduleFields, Shown, wrong};
 
-/// `GET /schedules`, by name.
+/// Schedules, by name.
+#[utoipa::path(
+    get, path = "/schedules", tag = "schedules", operation_id = "list_schedules", params(PartOfList),
+    responses((status = 200, body = Page<ScheduleShape>)),
+    security(("token" = ["read"])),
+)]
 pub(super) async fn list(state: Data<ApiState>, caller: Caller, request: HttpRequest) -> Answer {
     let query = Query::read(&request, &["limit", "cursor"])?;
     let (limit, after) = (query.limit()?, cursor::text(&query)?);
@@ -40,7 +46,16 @@ pub(super) async fn list(state: Data<ApiState>, caller: Caller, request: HttpReq
     answer::ok(&Page { items, next_cursor })
 }
 
-/// `POST /schedules`
+/// Makes a schedule, which stays until it is removed.
+#[utoipa::path(
+    post, path = "/schedules", tag = "schedules", operation_id = "create_schedule", request_body = NewSchedule,
+    responses(
+        (status = 201, body = ScheduleShape),
+        (status = 409, description = "`schedule_exists`"),
+        (status = 422, description = "`task_not_declared` by any living node"),
+    ),
+    security(("token" = ["admin"])),
+)]
 pub(super) async fn create(state: Data<ApiState>, caller: Caller, body: Body) -> Answer {
     let mut fields = body.object()?;
     let name = fields.required_text("name")?;
@@ -61,7 +76,12 @@ pub(super) async fn create(state: Data<ApiState>, caller: Caller, body: Body) ->
     answer::json(StatusCode::CREATED, &Shown::new(made.await?, state.shows_payload(&caller))?)
 }
 
-/// `GET /schedules/{schedule}`
+/// One schedule.
+#[utoipa::path(
+    get, path = "/schedules/{schedule}", tag = "schedules", operation_id = "show_schedule", params(ScheduleName),
+    responses((status = 200, body = ScheduleShape), (status = 404, description = "`schedule_not_found`")),
+    security(("token" = ["read"])),
+)]
 pub(super) async fn show(
     state: Data<ApiState>,
     caller: Caller,
@@ -73,7 +93,18 @@ pub(super) async fn show(
     shown(&state, &caller, state.database(get).await?)
 }
 
-/// `PATCH /schedules/{schedule}`: what is given is changed, `null` goes back to the default.
+/// What is given is changed, `null` goes back to the default.
+#[utoipa::path(
+    patch, path = "/schedules/{schedule}", tag = "schedules", operation_id = "change_schedule", params(ScheduleName),
+    request_body = ScheduleFields,
+    responses(
+        (status = 200, body = ScheduleShape),
+        (status = 404, description = "`schedule_not_found`"),
+        (status = 409, description = "`schedule_declared`: it belongs to the configuration of nodes"),
+        (status = 422, description = "`task_not_declared` by any living node"),
+    ),
+    security(("token" = ["admin"])),
+)]
 pub(super) async fn change(
     state: Data<ApiState>,
     caller: Caller,
@@ -114,7 +145,16 @@ pub(super) async fn change(
     shown(&state, &caller, changed.await?)
 }
 
-/// `DELETE /schedules/{schedule}`: what it has made goes on.
+/// Removes a schedule; what it has made goes on.
+#[utoipa::path(
+    delete, path = "/schedules/{schedule}", tag = "schedules", operation_id = "remove_schedule", params(ScheduleName),
+    responses(
+        (status = 204),
+        (status = 404, description = "`schedule_not_found`"),
+        (status = 409, description = "`schedule_declared`: it belongs to the configuration of nodes"),
+    ),
+    security(("token" = ["admin"])),
+)]
 pub(super) async fn remove(state: Data<ApiState>, ScheduleName(name): ScheduleName, request: HttpRequest) -> Answer {
     Query::read(&request, &[])?;
     let remove =
@@ -123,7 +163,13 @@ pub(super) async fn remove(state: Data<ApiState>, ScheduleName(name): ScheduleNa
     answer::no_content()
 }
 
-/// `POST /schedules/{schedule}/pause`
+/// It does not fire until it is resumed.
+#[utoipa::path(
+    post, path = "/schedules/{schedule}/pause", tag = "schedules", operation_id = "pause_schedule",
+    params(ScheduleName), request_body = Option<Reason>,
+    responses((status = 200, body = ScheduleShape), (status = 404, description = "`schedule_not_found`")),
+    security(("token" = ["admin"])),
+)]
 pub(super) async fn pause(
     state: Data<ApiState>,
     caller: Caller,
@@ -138,7 +184,13 @@ pub(super) async fn pause(
     shown(&state, &caller, state.reschedule(pause).await?)
 }
 
-/// `POST /schedules/{schedule}/resume`
+/// It fires again.
+#[utoipa::path(
+    post, path = "/schedules/{schedule}/resume", tag = "schedules", operation_id = "resume_schedule",
+    params(ScheduleName),
+    responses((status = 200, body = ScheduleShape), (status = 404, description = "`schedule_not_found`")),
+    security(("token" = ["admin"])),
+)]
 pub(super) async fn resume(
     state: Data<ApiState>,
     caller: Caller,
@@ -150,7 +202,18 @@ pub(super) async fn resume(
     shown(&state, &caller, state.reschedule(resume).await?)
 }
 
-/// `POST /schedules/{schedule}/fire`: now, beside its due times.
+/// Fires now, beside its due times.
+#[utoipa::path(
+    post, path = "/schedules/{schedule}/fire", tag = "schedules", operation_id = "fire_schedule",
+    params(ScheduleName, Key),
+    responses(
+        (status = 202, body = Triggered),
+        (status = 404, description = "`schedule_not_found`"),
+        (status = 409, description = "`conflict`: it has stopped"),
+        (status = 422, description = "`idempotency_key_reused`"),
+    ),
+    security(("token" = ["trigger"])),
+)]
 pub(super) async fn fire(
     state: Data<ApiState>,
     caller: Caller,
@@ -162,8 +225,8 @@ pub(super) async fn fire(
     let fire = move |connection: &mut Connection| {
         let made = schedules::fire(connection, &name, &caller.name).map_err(refused("conflict"))?;
         answer::text(&match made.sweep_id {
-            Some(id) => json!({ "sweep": id, "collected": sweeps::collected(connection, id)? }),
-            None => json!({ "entries": made.entry_id.iter().collect::<Vec<_>>() }),
+            Some(id) => Triggered::Sweep { sweep: id, collected: sweeps::collected(connection, id)? },
+            None => Triggered::Entries { entries: made.entry_id.into_iter().collect() },
         })
     };
     state.once(idempotency, &body, StatusCode::ACCEPTED, fire).await

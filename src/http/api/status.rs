@@ -8,10 +8,11 @@ use actix_web::web::Data;
 
 use crate::http::answer::{self, Answer};
 use crate::http::cursor;
-use crate::http::query::Query;
+use crate::http::query::{PartOfList, Query};
 use crate::http::state::ApiState;
 use crate::model::time::{Micros, SECOND};
 use crate::store::entries::Page;
+use crate::store::status::Status;
 use crate::store::{node_list, nodes};
 
 /// How long a node that is gone is still listed.
@@ -20,14 +21,24 @@ const REMEMBERED: Micros = 86_400 * SECOND;
 /// How old a status may be.
 const OLDEST: Duration = Duration::from_secs(1);
 
-/// `GET /status`
+/// What is wrong, who leads, how nodes and tasks stand.
+#[utoipa::path(
+    get, path = "/status", tag = "status", operation_id = "show_status",
+    responses((status = 200, body = Status)),
+    security(("token" = ["read"])),
+)]
 pub(super) async fn show(state: Data<ApiState>, request: HttpRequest) -> Answer {
     Query::read(&request, &[])?;
     let snapshot = state.watch.snapshots.get(OLDEST).await;
     Ok(answer::written(StatusCode::OK, snapshot.json().map_err(Clone::clone)?))
 }
 
-/// `GET /nodes`: those that live and those of the last day, newest incarnation first.
+/// Nodes that live and those of the last day, newest incarnation first.
+#[utoipa::path(
+    get, path = "/nodes", tag = "status", operation_id = "list_nodes", params(PartOfList),
+    responses((status = 200, body = Page<node_list::NodeShape>)),
+    security(("token" = ["read"])),
+)]
 pub(super) async fn nodes(state: Data<ApiState>, request: HttpRequest) -> Answer {
     let query = Query::read(&request, &["limit", "cursor"])?;
     let (limit, below) = (query.limit()?, cursor::id(&query)?);

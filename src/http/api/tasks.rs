@@ -5,16 +5,17 @@ use std::slice;
 use actix_web::HttpRequest;
 use actix_web::http::StatusCode;
 use actix_web::web::Data;
-use serde_json::json;
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::http::answer::{self, Answer};
 use crate::http::body::Body;
 use crate::http::cursor;
 use crate::http::fields::invalid;
-use crate::http::idempotency::Idempotency;
+use crate::http::idempotency::{Idempotency, Key};
 use crate::http::path::TaskName;
 use crate::http::problem::Problem;
-use crate::http::query::Query;
+use crate::http::query::{PartOfList, Query};
 use crate::http::state::ApiState;
 use crate::http::tokens::Caller;
 use crate::http::trace_header::TraceHeader;
@@ -25,9 +26,23 @@ use crate::store::sweeps;
 use crate::store::tasks::declared::{self, Declared};
 use crate::store::tasks::{self, TaskShape};
 
-use super::{new_entry, reason};
+use super::new_entry::{self, Work};
+use super::reason::{self, Reason};
 
-/// `GET /tasks`
+/// What was made: entries, or a sweep that has collected so many rows yet.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub(super) enum Triggered {
+    Entries { entries: Vec<i64> },
+    Sweep { sweep: i64, collected: i64 },
+}
+
+/// Tasks, by name: what living nodes declare, what has entries, what is paused or held back.
+#[utoipa::path(
+    get, path = "/tasks", tag = "tasks", operation_id = "list_tasks", params(PartOfList),
+    responses((status = 200, body = Page<TaskShape>)),
+    security(("token" = ["read"])),
+)]
 pub(super) async fn list(state: Data<ApiState>, request: HttpRequest) -> Answer {
     let query = Query::read(&request, &["limit", "cursor"])?;
     let (limit, after) = (query.limit()?, cursor::text(&query)?);
@@ -39,13 +54,29 @@ pub(super) async fn list(state: Data<ApiState>, request: HttpRequest) -> Answer 
     answer::ok(&Page { items, next_cursor })
 }
 
-/// `GET /tasks/{task}`
+/// One task.
+#[utoipa::path(
+    get, path = "/tasks/{task}", tag = "tasks", operation_id = "show_task", params(TaskName),
+    responses((status = 200, body = TaskShape), (status = 404, description = "`task_not_found`")),
+    security(("token" = ["read"])),
+)]
 pub(super) async fn show(state: Data<ApiState>, TaskName(task): TaskName, request: HttpRequest) -> Answer {
     Query::read(&request, &[])?;
     answer::ok(&state.database(move |connection| get(connection, &task)).await?)
 }
 
-/// `POST /tasks/{task}/trigger`: a sweep where the task has a source, else an entry.
+/// A sweep where the task has a source, else an entry, now.
+#[utoipa::path(
+    post, path = "/tasks/{task}/trigger", tag = "tasks", operation_id = "trigger_task", params(TaskName, Key),
+    request_body = Option<Work>,
+    responses(
+        (status = 202, body = Triggered),
+        (status = 404, description = "`task_not_found`"),
+        (status = 409, description = "`key_held`: by the entry `entry_id`"),
+        (status = 422, description = "`idempotency_key_reused`"),
+    ),
+    security(("token" = ["trigger"])),
+)]
 pub(super) async fn trigger(
     state: Data<ApiState>,
     TaskName(task): TaskName,
@@ -61,19 +92,24 @@ pub(super) async fn trigger(
         let Some(known) = declared.tasks.get(&task) else { return Err(no_task(&declared, &task)) };
         if !known.source {
             let accepted = new_entry::accept(connection, slice::from_ref(&entry))?;
-            let ids: Vec<_> = accepted.iter().map(|entry| entry.id).collect();
-            return answer::text(&json!({ "entries": ids }));
+            return answer::text(&Triggered::Entries { entries: accepted.iter().map(|entry| entry.id).collect() });
         }
         if let Some(name) = given {
             return Err(invalid(name, format!("is not taken here: {task:?} has a source, whose rows are swept")));
         }
         let id = connection.transaction(|connection| sweeps::request(connection, &task))?;
-        answer::text(&json!({ "sweep": id, "collected": sweeps::collected(connection, id)? }))
+        answer::text(&Triggered::Sweep { sweep: id, collected: sweeps::collected(connection, id)? })
     };
     state.once(idempotency, &body, StatusCode::ACCEPTED, trigger).await
 }
 
-/// `POST /tasks/{task}/pause`
+/// No entry of it starts on any node until it is resumed.
+#[utoipa::path(
+    post, path = "/tasks/{task}/pause", tag = "tasks", operation_id = "pause_task", params(TaskName),
+    request_body = Option<Reason>,
+    responses((status = 200, body = TaskShape), (status = 404, description = "`task_not_found`")),
+    security(("token" = ["admin"])),
+)]
 pub(super) async fn pause(state: Data<ApiState>, caller: Caller, TaskName(task): TaskName, body: Body) -> Answer {
     let reason = reason::of_body(&body)?;
     let paused = state.write(move |connection| {
@@ -84,7 +120,12 @@ pub(super) async fn pause(state: Data<ApiState>, caller: Caller, TaskName(task):
     answer::ok(&paused.await?)
 }
 
-/// `POST /tasks/{task}/resume`
+/// Its entries start again.
+#[utoipa::path(
+    post, path = "/tasks/{task}/resume", tag = "tasks", operation_id = "resume_task", params(TaskName),
+    responses((status = 200, body = TaskShape), (status = 404, description = "`task_not_found`")),
+    security(("token" = ["admin"])),
+)]
 pub(super) async fn resume(state: Data<ApiState>, TaskName(task): TaskName, body: Body) -> Answer {
     body.object_or_nothing()?.finish()?;
     let resumed = state.write(move |connection| {

@@ -2,12 +2,13 @@
 
 use serde::Serialize;
 use serde_json::value::RawValue;
+use utoipa::ToSchema;
 
 use crate::model::time::Micros;
 use crate::model::{State, entry};
 
 /// One page of a list.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Page<T> {
     /// What it holds.
     pub items: Vec<T>,
@@ -16,7 +17,8 @@ pub struct Page<T> {
 }
 
 /// An entry as people see it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = Entry)]
 pub struct EntryShape {
     /// 64-bit, grows, never used twice.
     pub id: i64,
@@ -28,6 +30,7 @@ pub struct EntryShape {
     pub state: State,
     /// JSON, digit for digit; left out where the reader may not see it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Value)]
     pub payload: Option<Box<RawValue>>,
     /// -9 to 9, lower first.
     pub priority: i32,
@@ -37,15 +40,19 @@ pub struct EntryShape {
     pub max_attempts: i32,
     /// When it may start, or could have.
     #[serde(serialize_with = "entry::required_time")]
+    #[schema(value_type = String, format = DateTime)]
     pub run_at: Micros,
     /// When it was accepted.
     #[serde(serialize_with = "entry::required_time")]
+    #[schema(value_type = String, format = DateTime)]
     pub created_at: Micros,
     /// When its last attempt started.
     #[serde(serialize_with = "entry::optional_time")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub started_at: Option<Micros>,
     /// When it became final.
     #[serde(serialize_with = "entry::optional_time")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub finished_at: Option<Micros>,
     /// The node that has it or had it last.
     pub node: Option<String>,
@@ -53,6 +60,7 @@ pub struct EntryShape {
     pub schedule: Option<String>,
     /// The due time that made it.
     #[serde(serialize_with = "entry::optional_time")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub scheduled_for: Option<Micros>,
     /// The same on every attempt, unique over installations.
     pub idempotency_key: String,
@@ -64,7 +72,8 @@ pub struct EntryShape {
 }
 
 /// One attempt that is over.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = Attempt)]
 pub struct AttemptShape {
     /// Its number, from 1.
     pub attempt: i32,
@@ -72,9 +81,11 @@ pub struct AttemptShape {
     pub node: Option<String>,
     /// When it started.
     #[serde(serialize_with = "entry::optional_time")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub started_at: Option<Micros>,
     /// When it ended.
     #[serde(serialize_with = "entry::required_time")]
+    #[schema(value_type = String, format = DateTime)]
     pub finished_at: Micros,
     /// The word for how it ended.
     pub outcome: String,

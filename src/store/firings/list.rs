@@ -3,6 +3,7 @@
 use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::error::Result;
 use crate::model::entry;
@@ -11,7 +12,8 @@ use crate::store::connection::Connection;
 use crate::store::statement::Statement;
 
 /// A firing, or a run of due times that did not fire.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = Firing)]
 pub struct FiringShape {
     /// 64-bit, grows.
     pub id: i64,
@@ -19,9 +21,11 @@ pub struct FiringShape {
     pub schedule: String,
     /// The due time; of a run the first.
     #[serde(serialize_with = "entry::required_time")]
+    #[schema(value_type = String, format = DateTime)]
     pub scheduled_for: Micros,
     /// When it fired.
     #[serde(serialize_with = "entry::optional_time")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub fired_at: Option<Micros>,
     /// How late that was, in milliseconds.
     pub late_ms: Option<f64>,
@@ -39,11 +43,13 @@ pub struct FiringShape {
     pub result: Option<String>,
     /// When its work ended.
     #[serde(serialize_with = "entry::optional_time")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub ended_at: Option<Micros>,
     /// Attempts of its work so far.
     pub attempts: Option<i32>,
     /// Of a run: the last due time.
     #[serde(serialize_with = "entry::optional_time")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub until: Option<Micros>,
     /// Of a run: how many due times.
     pub count: Option<i64>,

@@ -3,6 +3,7 @@
 use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::config::schedule::Definition;
 use crate::error::{Error, Result};
@@ -17,7 +18,7 @@ use crate::trigger::Timer;
 pub type Paused = TaskPaused;
 
 /// Where a schedule was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
     /// Declared by nodes; gone when none does any more.
@@ -48,7 +49,8 @@ impl Origin {
 }
 
 /// A schedule as people see it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = Schedule)]
 pub struct ScheduleShape {
     /// Its name.
     pub name: String,
@@ -63,9 +65,11 @@ pub struct ScheduleShape {
     pub declared: bool,
     /// When it fires next; nothing while it is paused, has stopped or nothing is to come.
     #[serde(serialize_with = "entry::optional_time")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub next_fire_at: Option<Micros>,
     /// When it last fired.
     #[serde(serialize_with = "entry::optional_time")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub last_fired_at: Option<Micros>,
 }
 

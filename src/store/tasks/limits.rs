@@ -8,6 +8,7 @@ use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize, Serializer};
+use utoipa::ToSchema;
 
 use super::declared;
 use crate::error::Result;
@@ -51,6 +52,19 @@ pub(super) fn as_configured<S: Serializer>(limits: &Limits, serializer: S) -> Re
     map.serialize_entry("rate", &limits.rate.map(|rate| rate.to_string()))?;
     map.serialize_entry("serial_by", &limits.serial.then_some("key"))?;
     map.end()
+}
+
+/// What [`as_configured`] writes, for the document of the API.
+#[derive(ToSchema)]
+#[schema(as = Limits)]
+#[expect(dead_code, reason = "it only describes")]
+pub(super) struct Configured {
+    /// Entries at once over all nodes; 0: no limit.
+    max_running: i64,
+    /// Starts in a span over all nodes, as `100/s`.
+    rate: Option<String>,
+    /// `key`: entries of one key go one at a time, in order.
+    serial_by: Option<String>,
 }
 
 /// The columns of [`Limits`].

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::counts::{self, Counts, Recent, RunningOn, Scope};
 use super::declared::{self, Declared};
@@ -18,7 +19,8 @@ use crate::store::nodes;
 use crate::store::statement::Statement;
 
 /// A task as people see it. Completed and failed are of the last 24 h.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = Task)]
 pub struct TaskShape {
     /// Its name.
     pub name: String,
@@ -32,6 +34,7 @@ pub struct TaskShape {
     pub concurrency: Option<i64>,
     /// What limits its starts over all nodes.
     #[serde(flatten, serialize_with = "limits::as_configured")]
+    #[schema(value_type = limits::Configured)]
     pub limits: Limits,
     /// Attempts before an entry fails.
     pub max_attempts: i32,
@@ -64,27 +67,30 @@ pub struct TaskShape {
 }
 
 /// Who paused a task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Paused {
     /// The person or token.
     pub by: String,
     /// When.
     #[serde(serialize_with = "entry::required_time")]
+    #[schema(value_type = String, format = DateTime)]
     pub since: Micros,
     /// Why, if a reason was given.
     pub reason: Option<String>,
 }
 
 /// Why a task is held back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Held {
     /// When its host first refused.
     #[serde(serialize_with = "entry::required_time")]
+    #[schema(value_type = String, format = DateTime)]
     pub since: Micros,
     /// In the host's or the system's own words.
     pub reason: String,
     /// When it is asked again.
     #[serde(serialize_with = "entry::optional_time")]
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub next_probe_at: Option<Micros>,
 }
 

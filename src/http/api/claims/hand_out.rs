@@ -6,6 +6,7 @@ use std::time::Duration;
 use actix_web::web::Data;
 use serde::Serialize;
 use tokio::time::Instant;
+use utoipa::ToSchema;
 
 use crate::handler::trace_of;
 use crate::http::claim_token;
@@ -30,18 +31,23 @@ pub(super) struct Asked {
 }
 
 /// An entry that was claimed by an outside worker.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ClaimedEntry)]
 struct Handed {
     #[serde(flatten)]
     entry: EntryShape,
+    /// For what the worker says of it.
     token: String,
+    /// When the claim ends, unless it is extended.
+    #[schema(format = DateTime)]
     lease_until: String,
     /// The trace to go on with, as a web hook gets it.
     traceparent: String,
 }
 
 /// The answer to a claim.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Claimed)]
 pub(super) struct Entries<'a> {
     entries: &'a [Handed],
 }

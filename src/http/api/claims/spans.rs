@@ -3,11 +3,22 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use crate::config::duration;
 use crate::http::fields::{Fields, invalid};
 use crate::http::problem::Problem;
 use crate::model::time::{self, Micros};
+
+/// A whole number with its unit, as `30s` or `500ms`, or a number of seconds.
+#[derive(ToSchema)]
+#[schema(examples("30s", 30))]
+#[serde(untagged)]
+#[expect(dead_code, reason = "what `span` reads, for the document")]
+pub(super) enum Span {
+    Text(String),
+    Seconds(f64),
+}
 
 /// The lease of a claim that asks for none.
 const USUAL_LEASE: Duration = Duration::from_secs(60);

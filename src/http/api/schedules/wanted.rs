@@ -3,9 +3,11 @@
 use actix_web::http::StatusCode;
 use serde::Serialize;
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use crate::config::schedule::wanted::{FIELDS, Wanted};
-use crate::http::api::reason;
+use crate::config::schedule::{Misfire, Overlap};
+use crate::http::api::reason::{self, Reason};
 use crate::http::body::PAYLOAD;
 use crate::http::fields::{Fields, invalid};
 use crate::http::problem::Problem;
@@ -14,6 +16,81 @@ use crate::store::schedules::ScheduleShape;
 
 /// Members of the shape that are not for clients to set: taken, so that what was read may be sent, and not looked at.
 const SHOWN_ONLY: [&str; 4] = ["origin", "declared", "next_fire_at", "last_fired_at"];
+
+/// A schedule to be made: exactly one of `every`, `cron`, `at`.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "what `create` reads, for the document")]
+pub(super) struct NewSchedule {
+    name: String,
+    task: String,
+    #[serde(flatten)]
+    fields: ScheduleFields,
+}
+
+/// Members of a schedule; what is left out is the default, or stays as it is.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "what `read` reads, for the document")]
+pub(super) struct ScheduleFields {
+    /// It keeps its name.
+    #[schema(pattern = "^[A-Za-z0-9_.-]{1,100}$")]
+    name: Option<String>,
+    /// What it fires: a task that a living node declares.
+    #[schema(pattern = "^[A-Za-z0-9_.-]{1,100}$")]
+    task: Option<String>,
+    /// An interval, at least 100 ms.
+    #[schema(example = "4h")]
+    every: Option<String>,
+    /// After Vixie, with seconds if there are six fields.
+    #[schema(example = "0 3 * * *")]
+    cron: Option<String>,
+    /// One moment.
+    #[schema(format = DateTime)]
+    at: Option<String>,
+    /// IANA name; UTC if left out.
+    #[schema(example = "Europe/Berlin")]
+    timezone: Option<String>,
+    /// Of the entry that a firing makes: any JSON, to 8 MiB.
+    #[schema(value_type = Value, required = false)]
+    payload: (),
+    /// Nothing before; an interval counts from here.
+    #[schema(format = DateTime)]
+    start: Option<String>,
+    /// Nothing after.
+    #[schema(format = DateTime)]
+    end: Option<String>,
+    /// The work is put off by a span up to this.
+    #[schema(example = "30s")]
+    jitter: Option<String>,
+    misfire: Option<Misfire>,
+    /// What was missed longer ago is not made up.
+    #[schema(example = "1d")]
+    misfire_grace: Option<String>,
+    overlap: Option<Overlap>,
+    paused: Option<Paused>,
+    /// Taken and not looked at, so that what was read can be sent.
+    #[schema(value_type = Value, required = false)]
+    origin: (),
+    /// The same.
+    #[schema(value_type = Value, required = false)]
+    declared: (),
+    /// The same.
+    #[schema(value_type = Value, required = false)]
+    next_fire_at: (),
+    /// The same.
+    #[schema(value_type = Value, required = false)]
+    last_fired_at: (),
+}
+
+/// Whether it is paused: `true`, `false`, or why.
+#[derive(ToSchema)]
+#[schema(as = PausedOrNot)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "what `paused` reads, for the document")]
+enum Paused {
+    Plainly(bool),
+    For(Reason),
+}
 
 /// What a body asks for.
 pub(super) struct Asked {
