@@ -19,6 +19,7 @@ pub mod schedule;
 pub mod secret;
 pub mod source;
 pub mod task;
+mod unused;
 pub mod url;
 mod value;
 mod walk;

@@ -4,12 +4,14 @@
 //! due time fires once is the store's.
 
 mod decide;
+mod give_up;
 mod jitter;
 #[cfg(test)]
 mod tests;
 mod walk;
 
 pub use decide::{Decision, Item, Situation, Work, decide, missed_before};
+pub use give_up::give_up;
 pub use jitter::offset;
 
 use crate::config::schedule::Schedule;

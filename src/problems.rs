@@ -135,6 +135,7 @@ pub fn find(facts: &Facts) -> Found {
     problems.extend(firing::late(facts));
     problems.extend(node::clock_jumped(facts));
     problems.extend(schedule::differing(facts));
+    problems.extend(schedule::taken(facts));
     problems.extend(node::losing(facts));
     hide_consequences(&mut problems);
     let mut notes: Vec<Problem> = if problems.iter().any(|problem| problem.code == task::ALL_PAUSED) {

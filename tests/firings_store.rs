@@ -1,6 +1,9 @@
 //! What one firing pass does to the tables, on every backend: each due time once, and none held up by another.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "firings_store/changes.rs"]
+mod changes;
+
 use std::time::Duration;
 
 use house::{TestDatabase, on_every_backend, until_some};
@@ -15,6 +18,8 @@ on_every_backend!(
     one_that_the_database_refuses_holds_up_no_other,
     what_became_of_the_work_outlives_its_entry,
     a_run_of_unfired_due_times_is_one_record,
+    one_that_this_version_cannot_read_is_left_to_others,
+    what_waits_for_long_is_looked_at_less_often,
 );
 
 fn store(database: &TestDatabase) -> Store {
@@ -26,7 +31,7 @@ fn store(database: &TestDatabase) -> Store {
 }
 
 fn leader() -> Pass {
-    Pass { node: "test".into(), lease: Duration::from_secs(15), overdue: Duration::ZERO }
+    Pass { node: "test".into(), lease: Duration::from_secs(15), overdue: Duration::ZERO, leave: Vec::new() }
 }
 
 /// Schedules that are due since half a second and then every hour.
@@ -134,4 +139,44 @@ fn a_run_of_unfired_due_times_is_one_record(database: &TestDatabase) {
     let (run, count) = (&left[0], left[0].count.unwrap());
     assert_eq!(run.until, Some(run.scheduled_for + (count - 1) * 100_000), "no hole, none twice");
     assert_eq!(database.number("SELECT count(*) FROM soloist_entries"), 1);
+}
+
+fn one_that_this_version_cannot_read_is_left_to_others(database: &TestDatabase) {
+    let store = store(database);
+    put(database, &store, &["newer", "old"], "t", Overlap::Skip);
+    let newer = |newer| if newer { ("skip", "rather") } else { ("rather", "skip") };
+    let rewrite = |(from, to): (&str, &str)| {
+        let set = format!("definition = REPLACE(definition, '\"overlap\":\"{from}\"', '\"overlap\":\"{to}\"')");
+        database.sql(&format!("UPDATE soloist_schedules SET {set} WHERE name = 'newer'"));
+    };
+    rewrite(newer(true));
+    let c = &mut store.work().unwrap();
+    let passed = firings::pass(c, &leader()).unwrap();
+    assert_eq!((passed.fired, passed.unreadable.len()), (1, 1));
+    assert_eq!((passed.unreadable[0].0.as_str(), passed.next_in), ("newer", Some(Duration::ZERO)));
+    let leaves = Pass { leave: vec!["newer".into()], ..leader() };
+    let passed = firings::pass(c, &leaves).unwrap();
+    assert!(passed.unreadable.is_empty() && passed.next_in > Some(Duration::from_mins(50)), "{passed:?}");
+    // A node that can read it need not wait.
+    rewrite(newer(false));
+    assert_eq!(firings::pass(c, &leader()).unwrap().fired, 1);
+}
+
+fn what_waits_for_long_is_looked_at_less_often(database: &TestDatabase) {
+    let store = store(database);
+    put(database, &store, &["s"], "t", Overlap::Queue);
+    let c = &mut store.work().unwrap();
+    firings::pass(c, &leader()).unwrap();
+    let mut next_in = |waited: u64| {
+        let set = format!("look_at = 1, queued_for = last_fired_at - {waited}000000");
+        database.sql(&format!("UPDATE soloist_schedules SET {set}"));
+        firings::pass(c, &leader()).unwrap().next_in.unwrap()
+    };
+    assert!(next_in(0) < Duration::from_millis(900));
+    let ten = next_in(10);
+    assert!(ten > Duration::from_millis(900) && ten < Duration::from_secs(2), "{ten:?}");
+    assert!(next_in(3600) <= Duration::from_secs(2));
+    database.sql("UPDATE soloist_entries SET state = 'completed', finished_at = 1");
+    database.sql("UPDATE soloist_schedules SET look_at = 1");
+    assert_eq!(firings::pass(c, &leader()).unwrap().fired, 1);
 }

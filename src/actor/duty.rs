@@ -76,6 +76,8 @@ pub struct DutyActor {
     /// Since when this node has declared what it does, on the database's clock. Kept from one incarnation to the next:
     /// one that comes back must not speak before those that have started since.
     since: Option<Micros>,
+    /// How often the configuration was read again: what was declared of an earlier reading says nothing of `since`.
+    readings: u64,
     node_id: Option<i64>,
     /// The incarnation under which this process writes its sums: its first.
     first_node_id: Option<i64>,
@@ -101,6 +103,7 @@ impl DutyActor {
             plans: Vec::new(),
             schedules: Vec::new(),
             since: None,
+            readings: 0,
             node_id: None,
             first_node_id: None,
             unknown: HashSet::new(),

@@ -3,6 +3,7 @@
 //! The leader looks when one is due; any other node looks for what is overdue by more than a second, so that nobody
 //! need notice that the leader is gone. That a due time fires once is the database's decision alone.
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use actix::prelude::*;
@@ -31,6 +32,9 @@ const CONTENDED: Duration = Duration::from_millis(20);
 
 /// The longest that a leader sleeps: another node may have made or changed a schedule that is due before long.
 const WATCH: Duration = Duration::from_millis(250);
+
+/// How long a schedule that this version cannot read is left to nodes that can, before it is looked at again.
+const UNREADABLE: Duration = Duration::from_secs(60);
 
 /// How soon a pass that failed is repeated; twice as long after each further one, up to a second.
 const FIRST_AGAIN: Duration = Duration::from_millis(50);
@@ -69,6 +73,8 @@ pub struct FiringActor {
     /// True if something happened meanwhile.
     woken: bool,
     failures: u32,
+    /// Schedules that this version cannot read, and since when they are left to others.
+    unreadable: HashMap<String, Instant>,
     timer: Option<SpawnHandle>,
     stopping: Option<Vec<oneshot::Sender<()>>>,
 }
@@ -86,6 +92,7 @@ impl FiringActor {
             passing: false,
             woken: false,
             failures: 0,
+            unreadable: HashMap::new(),
             timer: None,
             stopping: None,
         }
@@ -106,7 +113,9 @@ impl FiringActor {
         self.passing = true;
         self.woken = false;
         let overdue = if self.leads() { Duration::ZERO } else { OVERDUE + OVERDUE.mul_f64(fastrand::f64() / 2.0) };
-        let pass = Pass { node: self.wiring.node.clone(), lease: self.wiring.lease, overdue };
+        self.unreadable.retain(|_, since| since.elapsed() < UNREADABLE);
+        let leave = self.unreadable.keys().cloned().collect();
+        let pass = Pass { node: self.wiring.node.clone(), lease: self.wiring.lease, overdue, leave };
         let reconcile = self.reconciled.is_none_or(|last| last.elapsed() >= RECONCILE);
         let began = Instant::now();
         let answer =
@@ -135,6 +144,10 @@ impl FiringActor {
                 self.failures = 0;
                 self.seen = planned.seen;
                 self.wiring.meters.fired(&planned.passed.told);
+                for (schedule, error) in planned.passed.unreadable {
+                    tracing::error!(schedule, error, "the schedule cannot be read: it is left to newer nodes");
+                    self.unreadable.insert(schedule, Instant::now());
+                }
                 if planned.passed.fired + planned.passed.woken > 0 {
                     self.wiring.scheduler.do_send(Wake);
                 }
@@ -144,7 +157,11 @@ impl FiringActor {
                 }
             }
             Err(error) => {
-                tracing::warn!(%error, "firing failed; it is tried again");
+                // The first may be a deadlock, which the database ends by taking one side back.
+                match error.is_transient() && self.failures == 0 {
+                    true => tracing::debug!(%error, "firing failed; it is tried again at once"),
+                    false => tracing::warn!(%error, "firing failed; it is tried again"),
+                }
                 self.wiring.reports.failed(NAME, &error);
                 self.failures = self.failures.saturating_add(1);
                 (FIRST_AGAIN * 2_u32.saturating_pow(self.failures.min(5) - 1)).min(OVERDUE)

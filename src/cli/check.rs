@@ -61,13 +61,14 @@ impl Check {
         }
         let checked = sources(&mut connection, &config)?;
         let refused = refused_statements(&mut connection, &config)?;
+        let notes = config.unused();
         let good = refused.is_empty() && checked.iter().all(Checked::is_good);
         if asked.json {
             let sources: Vec<_> = checked.iter().map(Checked::json).collect();
             let migrations = if schema == Schema::Current { "current" } else { "missing" };
             output::json(&json!({
                 "ok": good, "server": server.name, "schema": migrations, "tasks": config.tasks.len(),
-                "schedules": config.schedules.len(), "sources": sources, "errors": refused,
+                "schedules": config.schedules.len(), "sources": sources, "errors": refused, "notes": notes,
                 "triggers": triggers::json(&config),
             }))?;
         } else {
@@ -81,6 +82,7 @@ impl Check {
                 checked.print()?;
             }
             triggers::print(&config)?;
+            notes.iter().for_each(|note| output::note(format!("note: {note}")));
         }
         for trouble in refused.into_iter().chain(checked.iter().flat_map(Checked::troubles)) {
             output::note(format!("error: {trouble}"));

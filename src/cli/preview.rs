@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::ask::Asked;
 use super::due_times::DueTime;
 use super::{output, table, time_text};
-use crate::config::duration;
+use crate::config::{duration, plain};
 use crate::error::{Error, Result};
 use crate::model::time::SECOND;
 use crate::trigger::{Cron, Kind, Timer, Zone, words};
@@ -19,6 +19,7 @@ Examples:
   soloist preview '0 9 1-7 * MON' --from 2027-01-01T00:00:00Z -n 10
   soloist preview @hourly --json
   soloist preview 7m --start 2027-01-01T00:00:00Z
+  soloist preview 2027-01-01T09:00:00+01:00 --tz Europe/Berlin
 
 Fields: minute, hour, day of the month, month, day of the week; six with seconds first.";
 
@@ -26,7 +27,7 @@ Fields: minute, hour, day of the month, month, day of the week; six with seconds
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Preview {
-    /// A cron expression in quotes, or an interval such as 7m
+    /// A cron expression in quotes, an interval such as 7m, or a moment
     #[arg(allow_hyphen_values = true)]
     trigger: String,
     /// What a shell made of an expression without quotes
@@ -66,14 +67,23 @@ impl Preview {
         } else {
             output::line(words::timer(&timer))?;
             let (headings, rows) = DueTime::table(due, self.from.is_none().then_some(now));
-            table::print(&headings, rows, "It is not due any more: times end with the year 9999.")?;
+            let over = match timer.kind {
+                Kind::At(_) => "It is not due any more: that moment is over.",
+                _ => "It is not due any more: times end with the year 9999.",
+            };
+            table::print(&headings, rows, over)?;
         }
         Ok(ExitCode::SUCCESS)
     }
 
-    /// A text that is one word is an interval, unless it begins as an expression does.
+    /// A text that is one word is a moment or an interval, unless it begins as an expression does.
     fn kind(&self, from: i64, zone: &Zone) -> Result<Kind> {
         let text = self.trigger.trim();
+        // What begins with a date is meant for a moment.
+        if text.get(4..5) == Some("-") && text.as_bytes().iter().take(4).all(u8::is_ascii_digit) {
+            let moment = plain::instant(text).map_err(|wrong| Error::usage(wrong.of(text)))?;
+            return Ok(Kind::At(moment.as_microsecond()));
+        }
         let anchor = self.start.unwrap_or(from);
         let wrong = match duration::interval(text, anchor) {
             Ok(every) => return Ok(Kind::Every { anchor, every }),

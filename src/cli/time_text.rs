@@ -4,14 +4,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::config::duration;
+use crate::config::{duration, plain};
 use crate::model::time::{Micros, micros};
 
 /// An RFC 3339 instant.
 pub(super) fn instant(text: &str) -> Result<Micros, String> {
-    text.parse::<Timestamp>().map(Timestamp::as_microsecond).map_err(|_| {
-        "an instant has a date, a time and a zone, as in 2027-01-01T03:00:00Z or 2027-01-01T03:00:00+01:00".to_owned()
-    })
+    plain::instant(text).map(Timestamp::as_microsecond).map_err(|wrong| format!("it {}: {}", wrong.reason, wrong.help))
 }
 
 /// A span such as `5m`.

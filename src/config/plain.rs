@@ -59,5 +59,9 @@ pub fn word<T: Copy>(text: &str, words: &[(&'static str, T)]) -> Result<T, Wrong
 /// An instant.
 pub fn instant(text: &str) -> Result<Timestamp, Wrong> {
     let help = "an instant with its offset, such as \"2027-01-01T00:00:00Z\" or \"2027-01-01T00:00:00+01:00\"";
-    text.trim().parse().map_err(|_| Wrong::new("is no instant that can be read", help))
+    let text = text.trim();
+    text.parse().map_err(|_| match text.starts_with("9999-12-3") {
+        true => Wrong::new("is too late", format!("the last instant is {}", Timestamp::MAX.strftime("%FT%TZ"))),
+        false => Wrong::new("is no instant that can be read", help),
+    })
 }

@@ -14,9 +14,10 @@ const MADE_UP: usize = 1000;
 /// Due times that one decision fires besides those made up: a schedule far behind must not hold up the others.
 const AT_ONCE: usize = 200;
 
-/// How long a due time that was found late waits for the work of the one before it, where they would not have met had
-/// anybody fired in time: the one before was fired only after this one was due, or its node is gone as all others were
-/// and its work is yet to be rescued.
+/// How long due times that were found late wait, each for the work of the one before it, where they would not have met
+/// had anybody fired in time: the one before was fired only after this one was due, or its node is gone as all others
+/// were and its work is yet to be rescued. Counted from when lateness was found, so that work that takes nearly as long
+/// as the period does not stay late for ever.
 const PATIENCE: Micros = 2 * SECOND;
 
 /// How the work of the previous firing stands.
@@ -51,6 +52,10 @@ pub struct Situation<'a> {
     pub now: Micros,
     /// A due time earlier than this is missed, not late.
     pub missed_before: Micros,
+    /// When the next due time was found late, if it waits since then for the work before it.
+    pub found_late: Option<Micros>,
+    /// False if nothing may wait any more: the schedule is about to change.
+    pub may_wait: bool,
 }
 
 /// What becomes of one due time, or of a run of them.
@@ -86,8 +91,8 @@ pub struct Decision {
     pub queued_for: Option<Micros>,
     /// True if the retry that the work waits for is to begin now.
     pub bring_forward: bool,
-    /// True if the next due time is past and waits a moment for the work before it.
-    pub waits: bool,
+    /// When the next due time was found late, if it waits a moment for the work before it.
+    pub found_late: Option<Micros>,
 }
 
 /// The firing before a due time.
@@ -150,7 +155,7 @@ fn missed(situation: &Situation<'_>, decision: &mut Decision, before: &mut Befor
             decision.fire(due);
             before.fire(situation.now);
         } else if is_to_wait(situation, decision, before, due) {
-            decision.waits = true;
+            decision.found_late = Some(found_late(situation));
             decision.next = Some(due);
             return;
         } else {
@@ -173,7 +178,7 @@ fn in_time(situation: &Situation<'_>, decision: &mut Decision, before: &mut Befo
         if situation.paused {
             decision.leave(Outcome::Skipped, "the schedule is paused", due, due, 1);
         } else if is_to_wait(situation, decision, before, due) {
-            decision.waits = true;
+            decision.found_late = Some(found_late(situation));
             return;
         } else {
             fired += usize::from(one(situation, decision, before, due));
@@ -189,14 +194,13 @@ fn is_to_wait(situation: &Situation<'_>, decision: &Decision, before: &Before, d
         Overlap::Queue => decision.queued_for.is_some(),
         Overlap::Allow => false,
     };
-    let since = if due < situation.missed_before {
-        situation.missed_before
-    } else if before.fired_at.is_some_and(|at| at >= due) {
-        due
-    } else {
-        return false;
-    };
-    in_the_way && situation.now - since < PATIENCE
+    let late = due < situation.missed_before || before.fired_at.is_some_and(|at| at >= due);
+    situation.may_wait && in_the_way && late && situation.now - found_late(situation) < PATIENCE
+}
+
+/// When what is late was found.
+fn found_late(situation: &Situation<'_>) -> Micros {
+    situation.found_late.unwrap_or(situation.now)
 }
 
 /// One due time by `overlap`; true if it fires.

@@ -1,6 +1,8 @@
 //! The rules of misfire, grace, overlap and jitter, case by case.
 #![allow(clippy::unwrap_used)]
 
+mod late;
+
 use std::time::Duration;
 
 use super::*;
@@ -17,6 +19,7 @@ struct Case {
     fired_at: Option<Micros>,
     queued_for: Option<Micros>,
     paused: bool,
+    found_late: Option<Micros>,
 }
 
 fn case(next: i64, now: i64) -> Case {
@@ -29,12 +32,17 @@ fn case(next: i64, now: i64) -> Case {
         fired_at: None,
         queued_for: None,
         paused: false,
+        found_late: None,
     }
 }
 
 impl Case {
     fn decide(&self) -> Decision {
-        decide(&Situation {
+        self.with(100 * SECOND, |situation| decide(situation))
+    }
+
+    fn with<T>(&self, missed_before: Micros, then: impl FnOnce(&Situation<'_>) -> T) -> T {
+        then(&Situation {
             schedule: &self.schedule,
             timer: &self.schedule.timer(0),
             next: Some(self.next),
@@ -43,7 +51,9 @@ impl Case {
             work: self.work,
             fired_at: self.fired_at,
             now: self.now,
-            missed_before: 100 * SECOND,
+            missed_before,
+            found_late: self.found_late,
+            may_wait: true,
         })
     }
 }
@@ -88,41 +98,7 @@ fn of_what_was_missed_the_newest_fires() {
     // 99 is the newest that was missed; 100 is in time, and waits for its work.
     assert_eq!(fired(&decision), [99]);
     assert_eq!(left(&decision), [(Outcome::Missed, 10, 98, 89)]);
-    assert_eq!((decision.next, decision.waits), (Some(100 * SECOND), true));
-}
-
-#[test]
-fn what_is_late_with_the_one_before_waits_for_its_work() {
-    let mut case = case(100, 101);
-    let decision = case.decide();
-    assert_eq!((fired(&decision), left(&decision)), (vec![100], vec![]));
-    assert_eq!((decision.next, decision.waits), (Some(101 * SECOND), true));
-    // The next look: 100 was fired when 101 was due already.
-    (case.next, case.fired_at, case.work) = (101 * SECOND, Some(101 * SECOND), Work::Going);
-    let decision = case.decide();
-    assert!(decision.items.is_empty() && decision.waits);
-    case.work = Work::Over;
-    assert_eq!(fired(&case.decide()), [101]);
-    // Not for ever, and what comes after it is not late: it is skipped as ever.
-    (case.now, case.work) = (103 * SECOND, Work::Going);
-    let decision = case.decide();
-    assert_eq!(left(&decision), [(Outcome::Skipped, 101, 103, 3)]);
-    assert!(!decision.waits);
-}
-
-#[test]
-fn what_is_made_up_waits_for_work_that_is_yet_to_be_rescued() {
-    let mut case = case(10, 100);
-    case.work = Work::Going;
-    let decision = case.decide();
-    assert_eq!((fired(&decision), left(&decision)), (vec![], vec![(Outcome::Missed, 10, 98, 89)]));
-    assert_eq!((decision.next, decision.waits), (Some(99 * SECOND), true));
-    case.next = 99 * SECOND;
-    case.work = Work::Over;
-    assert_eq!(fired(&case.decide()), [99]);
-    // Work that goes on for long is in the way like any other.
-    (case.work, case.now) = (Work::Going, 102 * SECOND);
-    assert_eq!(left(&case.decide()), [(Outcome::Skipped, 99, 102, 4)]);
+    assert_eq!((decision.next, decision.found_late), (Some(100 * SECOND), Some(100 * SECOND)));
 }
 
 #[test]
@@ -143,7 +119,7 @@ fn all_makes_up_the_newest_thousand_whatever_overlap_says() {
     let due = fired(&decision);
     assert_eq!((due.len(), due[0], due[999]), (1000, -900, 99));
     assert_eq!(left(&decision), [(Outcome::Missed, -1000, -901, 100)]);
-    assert!(decision.waits);
+    assert!(decision.found_late.is_some());
 }
 
 #[test]
@@ -166,48 +142,39 @@ fn what_is_older_than_the_grace_is_not_made_up() {
 fn a_fast_interval_that_was_down_for_a_year_is_one_decision() {
     let mut case = case(0, 400 * 86_400);
     case.schedule.trigger = Trigger::Every(Duration::from_millis(100));
-    let timer = case.schedule.timer(0);
-    let decision = decide(&Situation {
-        schedule: &case.schedule,
-        timer: &timer,
-        next: Some(0),
-        queued_for: None,
-        paused: false,
-        work: Work::Over,
-        fired_at: None,
-        now: case.now,
-        missed_before: case.now + 1,
-    });
+    let decision = case.with(case.now + 1, |situation| decide(situation));
     assert_eq!(fired(&decision), [400 * 86_400]);
     assert_eq!(left(&decision), [(Outcome::Missed, 0, 400 * 86_400 - 1, 400 * 864_000)]);
 }
 
 #[test]
 fn a_cron_that_was_down_for_long_is_decided_in_parts() {
-    let mut case = case(0, 100_000);
-    case.schedule.trigger = Trigger::Cron(Cron::parse("* * * * * *").unwrap());
-    let timer = case.schedule.timer(0);
-    let (mut next, mut missed, mut all) = (Some(0), 0, Vec::new());
-    for _ in 0..10 {
-        let decision = decide(&Situation {
-            schedule: &case.schedule,
-            timer: &timer,
-            next,
-            queued_for: None,
-            paused: false,
-            work: Work::Over,
-            fired_at: None,
-            now: case.now,
-            missed_before: case.now + 1,
-        });
-        missed += left(&decision).iter().map(|run| run.3).sum::<u64>();
-        all.extend(fired(&decision));
-        next = decision.next;
-        if next.is_none_or(|next| next > case.now) {
-            break;
+    for (misfire, made_up) in [(Misfire::Once, vec![100_000]), (Misfire::Skip, vec![])] {
+        let mut case = case(0, 100_000);
+        case.schedule.trigger = Trigger::Cron(Cron::parse("* * * * * *").unwrap());
+        case.schedule.misfire = misfire;
+        let (mut missed, mut all) = (0, Vec::new());
+        while case.next <= case.now {
+            let decision = case.with(case.now + 1, |situation| decide(situation));
+            missed += left(&decision).iter().map(|run| run.3).sum::<u64>();
+            all.extend(fired(&decision));
+            case.next = decision.next.expect("it goes on");
         }
+        assert_eq!((missed, case.next), (100_001 - made_up.len() as u64, 100_001 * SECOND), "{misfire:?}");
+        assert_eq!(all, made_up);
     }
-    assert_eq!((all, missed, next), (vec![100_000], 100_000, Some(100_001 * SECOND)));
+}
+
+#[test]
+fn what_is_given_up_is_on_record() {
+    let mut case = case(100, 105);
+    (case.queued_for, case.work) = (Some(97 * SECOND), Work::Going);
+    let decision = case.with(100 * SECOND, |situation| give_up(situation, true, "gone"));
+    assert_eq!(left(&decision), [(Outcome::Skipped, 97, 97, 1), (Outcome::Skipped, 100, 105, 6)]);
+    assert_eq!((decision.next, decision.decided_until), (Some(106 * SECOND), Some(105 * SECOND)));
+    let decision = case.with(100 * SECOND, |situation| give_up(situation, false, "gone"));
+    assert_eq!(left(&decision), [(Outcome::Skipped, 97, 97, 1)]);
+    assert_eq!((decision.next, decision.queued_for), (Some(100 * SECOND), None));
 }
 
 #[test]

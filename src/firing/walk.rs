@@ -35,7 +35,7 @@ pub(super) fn walk(
     let mut newest = Vec::new();
     while let Some(at) = due.filter(|at| *at <= last) {
         if newest.len() == MOST + wanted {
-            due = newest.get(MOST).copied();
+            due = newest.get(MOST).copied().or(due);
             newest.truncate(MOST);
             let run = (newest.first().copied()?, newest.last().copied()?, MOST as u64);
             return Some((Some(run), Vec::new(), due));

@@ -102,6 +102,18 @@ pub(super) fn held(facts: &Facts) -> Option<Problem> {
     Some(note)
 }
 
+/// Schedules that nodes declare, of which another was made by people before.
+pub(super) fn taken(facts: &Facts) -> impl Iterator<Item = Problem> + '_ {
+    facts.taken.iter().map(|(name, origin)| {
+        let sentence = format!("`{name}` fires as it was made {}, not as nodes declare it.", origin.place());
+        let mut problem = Problem::new(Level::Risk, 24, "schedule_taken", sentence);
+        problem.detail = Some("What nodes declare comes into force once that is removed.".to_owned());
+        problem.command = Some(format!("soloist schedules remove {name}"));
+        problem.schedule = Some(name.clone());
+        problem
+    })
+}
+
 /// Schedules that somebody paused.
 pub(super) fn paused(facts: &Facts) -> impl Iterator<Item = Problem> + '_ {
     facts.silent.iter().filter_map(|schedule| schedule.paused.as_ref().map(|paused| (schedule, paused))).map(

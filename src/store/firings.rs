@@ -3,6 +3,8 @@
 //! That a due time fires once is decided here alone: the schedule's row is locked, `next_fire_at` is compared when it
 //! is moved, and a firing is unique by schedule and due time.
 
+mod batch;
+mod conclude;
 mod decided;
 mod list;
 mod now;
@@ -10,6 +12,7 @@ mod pass;
 mod record;
 mod work;
 
+pub use conclude::{GivenUp, conclude, give_up};
 pub use list::{FiringShape, list};
 pub use now::fire_now;
 pub use pass::{Pass, Passed, Told, pass};

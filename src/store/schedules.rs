@@ -7,6 +7,7 @@ mod declared;
 mod hold;
 mod jobs;
 mod read;
+mod taken;
 mod write;
 
 pub use act::{change, create, fire, pause, remove, resume};
@@ -14,3 +15,4 @@ pub use declared::{DeclaredSchedule, Seen, declared_names, differing, reconcile}
 pub use hold::{ALL_PAUSED, Hold, held, hold, release};
 pub use jobs::{JobRow, job, jobs, keep, lock_job};
 pub use read::{Origin, Paused, ScheduleShape, get, list, next_firings, silent, timer};
+pub use taken::taken;

@@ -18,7 +18,7 @@ use super::connection::Connection;
 use super::duties::{DutyShape, Standing};
 use super::firings::FiringShape;
 use super::node_list::{Leader, NodeShape};
-use super::schedules::{Hold, ScheduleShape};
+use super::schedules::{Hold, Origin, ScheduleShape};
 use super::sweeps::Sweep;
 use super::tasks::TaskShape;
 use super::tasks::declared::Declared;
@@ -71,6 +71,8 @@ pub struct Facts {
     pub last: Vec<FiringShape>,
     /// Schedules that living nodes declare differently, and those nodes, the one that speaks last.
     pub differing: Vec<(String, Vec<String>)>,
+    /// Schedules that living nodes declare and that are in force as people made them.
+    pub taken: Vec<(String, Origin)>,
     /// Schedules that living nodes declare, while none of them fires any.
     pub unheard: Vec<String>,
     /// Schedules whose newest due time did not fire, and what a run of theirs usually takes.

@@ -75,7 +75,12 @@ fn whatever_meets_each_due_time_is_decided_once(database: &TestDatabase) {
     std::thread::scope(|scope| {
         for n in 0..3 {
             scope.spawn(move || {
-                let look = Pass { node: format!("n{n}"), lease: Duration::from_secs(15), overdue: Duration::ZERO };
+                let look = Pass {
+                    node: format!("n{n}"),
+                    lease: Duration::from_secs(15),
+                    overdue: Duration::ZERO,
+                    leave: Vec::new(),
+                };
                 repeat(&mut open(database), shared, "pass", |c| {
                     let passed = pass(c, &look)?;
                     wait(passed.next_in.unwrap_or(EVERY).min(EVERY));

@@ -146,7 +146,7 @@ fn what_cannot_be_is_refused_with_the_reason() {
     }
     assert_eq!(due(&["100ms", "--from", "2027-01-01T00:00:00Z", "-n", "1"]), ["2027-01-01T00:00:00.1Z"]);
     refused(&["@daily", "--tz", "berlin"], "the nearest name is “Europe/Berlin”");
-    refused(&["@daily", "--from", "yesterday"], "an instant has a date, a time and a zone");
+    refused(&["@daily", "--from", "yesterday"], "an instant with its offset");
     refused(&["@daily", "-n", "0"], "1..=10000");
     refused(&["0", "3", "*", "*", "*"], "put the expression in quotes");
     refused(&["--form", "@daily"], "--form is no option");
@@ -173,6 +173,17 @@ Sat 2025-03-29 13:00:00 +00:00  2025-03-29 13:00:00Z
     assert!(shown(&["--help"]).contains("soloist preview '30 2 * * *' --tz Europe/Berlin"));
     let none = shown(&["0 0 31 12 *", "--from", "9999-06-01T00:00:00Z"]);
     assert!(none.ends_with("times end with the year 9999.\n"), "{none}");
+    let text = shown(&["2025-03-30T12:00:00+02:00", "--tz", "Europe/Berlin", "--from", "2025-03-01T00:00:00Z"]);
+    let expected = "\
+once, at 2025-03-30T10:00:00Z
+LOCAL TIME                      UTC
+Sun 2025-03-30 12:00:00 +02:00  2025-03-30 10:00:00Z
+";
+    assert_eq!(text, expected);
+    assert!(shown(&["2020-01-01T00:00:00Z"]).ends_with("that moment is over.\n"));
+    refused(&["2027-01-01"], "an instant with its offset");
+    refused(&["7m", "--from", "9999-12-31T00:00:00Z"], "it is too late: the last instant is 9999-12-30T22:00:00Z");
+    refused(&["7m", "--from", "9999-12-30T21:59:00Z"], "after the year 9999");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 
 use super::{Declared, DutyActor};
 use crate::actor::message::{Configure, Declare, DeclaredAs};
-use crate::store::nodes::{Declaration, DeclarationKind};
+use crate::store::nodes::{self, Declaration, DeclarationKind};
 
 impl Handler<Declare> for DutyActor {
     type Result = ();
@@ -17,6 +17,7 @@ impl Handler<Declare> for DutyActor {
         self.schedules = message.schedules;
         if message.anew {
             self.since = None;
+            self.readings += 1;
         }
         self.declare(ctx);
     }
@@ -48,9 +49,9 @@ impl DutyActor {
             name: plan.name().to_owned(),
             body: plan.declaration(),
         }));
-        let (since, (tell, told)) = (self.since, oneshot::channel());
+        let (since, readings, (tell, told)) = (self.since, self.readings, oneshot::channel());
         let work = self.perform("declaring tasks and schedules", move |connection| {
-            let since = crate::store::nodes::declare(connection, node_id, &declarations, since)?;
+            let since = nodes::declare(connection, node_id, &declarations, since)?;
             // The receiver waits on the same future: it cannot be gone.
             let _ = tell.send(since);
             Ok(false)
@@ -58,7 +59,8 @@ impl DutyActor {
         let work = async move { work.await.map(|_| told) };
         ctx.spawn(work.into_actor(self).map(move |result, act, ctx| {
             match result {
-                Ok(mut told) => act.since = told.try_recv().ok(),
+                Ok(mut told) if readings == act.readings => act.since = told.try_recv().ok(),
+                Ok(_) => {}
                 Err(error) => {
                     tracing::warn!(%error, "tasks and schedules could not be declared; tried again");
                     ctx.run_later(Duration::from_secs(1), |act, ctx| act.declare(ctx));

@@ -24,7 +24,8 @@ fn read(item: &Item, tasks: &[String]) -> Option<Schedule> {
     let get = |key: &str| section.get(key);
     let task = read_task(&section, tasks);
     let trigger = read_trigger(&section);
-    let known = named && task.is_some() && trigger.is_some();
+    let is_timed = trigger.is_some();
+    let known = named && task.is_some() && is_timed;
     let mut schedule = Schedule::new(
         item.key.clone(),
         task.unwrap_or_default(),
@@ -36,12 +37,15 @@ fn read(item: &Item, tasks: &[String]) -> Option<Schedule> {
     schedule.payload = get("payload").and_then(|item| payload::json(&item));
     schedule.start = get("start").and_then(|item| item.instant());
     schedule.end = get("end").and_then(|item| item.instant());
-    if let (Err(wrong), Some(item)) = (rules::bounds(schedule.start, schedule.end), get("end")) {
-        item.wrong(wrong.reason, wrong.help);
-    }
     let span = |key: &str| get(key).and_then(|item| item.duration(Duration::ZERO, duration::LONGEST));
     schedule.jitter = span("jitter").unwrap_or_default();
     schedule.misfire_grace = span("misfire_grace");
+    // Without a trigger, which is said already, there is nothing that it could be at odds with.
+    if let (true, Err((field, wrong))) = (is_timed, rules::fires(&schedule))
+        && let Some(item) = get(field)
+    {
+        item.wrong(wrong.reason, wrong.help);
+    }
     schedule.misfire = get("misfire").and_then(|item| item.choice(&rules::MISFIRES)).unwrap_or_default();
     schedule.overlap = get("overlap").and_then(|item| item.choice(&rules::OVERLAPS)).unwrap_or_default();
     known.then_some(schedule)

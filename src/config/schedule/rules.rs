@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{Misfire, Overlap};
+use super::{Misfire, Overlap, Schedule, Trigger};
+use crate::config::duration;
 use crate::config::plain::Wrong;
+use crate::model::time::Micros;
 
 /// The fields that say when it fires.
 pub const TRIGGERS: [&str; 3] = ["every", "cron", "at"];
@@ -36,13 +38,36 @@ pub fn longest_interval() -> Duration {
     Duration::from_secs(days * 86_400)
 }
 
-/// That the end comes after the start; it is the end that is wrong otherwise.
-pub fn bounds(start: Option<Timestamp>, end: Option<Timestamp>) -> Result<(), Wrong> {
-    if let (Some(start), Some(end)) = (start, end)
-        && end <= start
-    {
-        let help = "the schedule would never fire: give a later end, or take it out";
-        return Err(Wrong { reason: "is not after “start”".into(), help: help.into() });
+/// That it fires at all, and that jitter leaves each due time before the next; the field that is wrong otherwise.
+pub fn fires(schedule: &Schedule) -> Result<(), (&'static str, Wrong)> {
+    let never = |field, reason: &str, help: &str| {
+        let help = format!("the schedule would never fire: {help}");
+        Err((field, Wrong { reason: reason.into(), help }))
+    };
+    let Schedule { trigger, start, end, jitter, .. } = schedule;
+    match (start, end) {
+        (Some(start), Some(end)) if end <= start => {
+            return never("end", "is not after “start”", "give a later end, or take it out");
+        }
+        (Some(start), Some(_)) if matches!(trigger, Trigger::Cron(_)) => {
+            // It is bounded on both sides: no clock is needed to know.
+            if schedule.timer(start.as_microsecond()).next(Micros::MIN).is_none() {
+                return never("end", "is before the first due time after “start”", "give a later end");
+            }
+        }
+        _ => {}
     }
-    Ok(())
+    match trigger {
+        Trigger::At(at) if start.is_some_and(|start| *at < start) => {
+            never("at", "is before “start”", "give a later moment, or take “start” out")
+        }
+        Trigger::At(at) if end.is_some_and(|end| *at > end) => {
+            never("at", "is after “end”", "give an earlier moment, or take “end” out")
+        }
+        Trigger::Every(every) if jitter > every => {
+            let help = format!("entries would pile up: at most the interval, {}", duration::format(*every));
+            Err(("jitter", Wrong { reason: "is longer than the interval".into(), help }))
+        }
+        _ => Ok(()),
+    }
 }

@@ -130,8 +130,14 @@ impl Wanted {
                 _ => {}
             }
         }
-        let shown = schedule.end.map(|end| end.to_string()).unwrap_or_default();
-        rules::bounds(schedule.start, schedule.end).map_err(|wrong| wrong_text("end", &shown, &wrong))?;
+        rules::fires(&schedule).map_err(|(field, wrong)| {
+            let shown = match (field, &schedule.trigger) {
+                ("at", Trigger::At(at)) => at.to_string(),
+                ("jitter", _) => duration::format(schedule.jitter),
+                _ => schedule.end.map(|end| end.to_string()).unwrap_or_default(),
+            };
+            wrong_text(field, &shown, &wrong)
+        })?;
         Ok(schedule)
     }
 }
@@ -208,6 +214,12 @@ mod tests {
             ("end", Some("2027-01-01T00:00:00Z")),
         ];
         assert_eq!(wanted(&fields).make("s").unwrap_err().field, "end");
+        let at = [("task", Some("t")), ("at", Some("2027-01-02T00:00:00Z")), ("end", Some("2027-01-01T00:00:00Z"))];
+        let error = wanted(&at).make("s").unwrap_err();
+        assert_eq!(error.field, "at");
+        assert!(error.message.contains("“2027-01-02T00:00:00Z” is after “end”: the schedule would never"), "{error:?}");
+        let hourly = wanted(&[("task", Some("t")), ("every", Some("1h")), ("jitter", Some("1h"))]).make("s").unwrap();
+        assert_eq!(wanted(&[("every", Some("59m"))]).change(hourly).unwrap_err().field, "jitter");
         let two = wanted(&[("task", Some("t")), ("every", Some("1h")), ("at", Some("2027-01-01T00:00:00Z"))]);
         assert_eq!(two.make("s").unwrap_err().field, "at");
         assert_eq!(wanted(&[("task", Some("t"))]).make("s").unwrap_err().field, "every");

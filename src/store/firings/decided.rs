@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 
+use super::batch::Terms;
 use super::pass::Told;
 use super::record::{Moved, OpenRun, Records};
 use super::work::{Going, Made, Wanted};
@@ -12,11 +13,18 @@ use crate::config::schedule::{Definition, Overlap, Schedule};
 use crate::error::Result;
 use crate::firing::{self, Decision, Item, Outcome, Situation, Work};
 use crate::model::time::{Micros, SECOND};
+use crate::trigger::Timer;
 
-/// How soon a schedule is looked at again whose queued due time waits for the work before it.
-const QUEUED: Micros = SECOND / 5;
+/// How soon a schedule is looked at again whose queued due time waits for the work before it: a tenth of how long it
+/// has waited, within these.
+const QUEUED: [Micros; 2] = [SECOND / 5, 2 * SECOND];
 
-/// A schedule that is due, its row locked.
+/// The columns of a [`Row`], but the clock.
+pub(super) const ROW: &str = "name, definition, declared, sweeps, anchor, next_fire_at, found_late, decided_until, \
+     queued_for, last_fired_at, last_entry_id, last_sweep_id, run_from, \
+     COALESCE(paused_since, (SELECT held_since FROM soloist_hold WHERE id = 1)) AS paused_since";
+
+/// A schedule, its row locked.
 #[derive(QueryableByName)]
 pub(super) struct Row {
     #[diesel(sql_type = Text)]
@@ -24,11 +32,15 @@ pub(super) struct Row {
     #[diesel(sql_type = Text)]
     definition: String,
     #[diesel(sql_type = Integer)]
+    declared: i32,
+    #[diesel(sql_type = Integer)]
     sweeps: i32,
     #[diesel(sql_type = BigInt)]
     anchor: i64,
     #[diesel(sql_type = Nullable<BigInt>)]
     next_fire_at: Option<i64>,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    found_late: Option<i64>,
     #[diesel(sql_type = Nullable<BigInt>)]
     decided_until: Option<i64>,
     #[diesel(sql_type = Nullable<BigInt>)]
@@ -53,13 +65,31 @@ impl Row {
         Definition::from_json(&self.definition)?.schedule(&self.name)
     }
 
+    /// What a decision about it rests on.
+    fn situation<'a>(&self, schedule: &'a Schedule, timer: &'a Timer, work: Work, terms: &Terms<'_>) -> Situation<'a> {
+        Situation {
+            schedule,
+            timer,
+            next: self.next_fire_at,
+            queued_for: self.queued_for,
+            paused: self.paused_since.is_some(),
+            work,
+            fired_at: self.last_fired_at,
+            now: self.now,
+            missed_before: terms.missed_before,
+            found_late: self.found_late.filter(|at| self.next_fire_at.is_some_and(|next| next <= *at)),
+            may_wait: terms.may_wait,
+        }
+    }
+
     /// As it is, to be looked at no more.
-    pub fn unmoved(&self) -> Moved {
+    fn unmoved(&self) -> Moved {
         Moved {
             name: self.name.clone(),
             was: self.next_fire_at,
             look_at: None,
             next_fire_at: self.next_fire_at,
+            found_late: None,
             decided_until: self.decided_until,
             queued_for: self.queued_for,
             last_fired_at: self.last_fired_at,
@@ -79,28 +109,36 @@ pub(super) struct Decided {
 
 impl Decided {
     /// Decides about a schedule.
-    pub fn of(row: Row, schedule: Schedule, going: &Going, missed_before: Micros) -> Self {
+    pub fn of(row: Row, schedule: Schedule, going: &Going, terms: &Terms<'_>) -> Self {
         let work = match schedule.overlap {
             Overlap::Allow => Work::Over,
             Overlap::Skip | Overlap::Queue => going.of(row.last_entry_id, row.last_sweep_id),
         };
-        let decision = firing::decide(&Situation {
-            schedule: &schedule,
-            timer: &schedule.timer(row.anchor),
-            next: row.next_fire_at,
-            queued_for: row.queued_for,
-            paused: row.paused_since.is_some(),
-            work,
-            fired_at: row.last_fired_at,
-            now: row.now,
-            missed_before,
-        });
+        let timer = schedule.timer(row.anchor);
+        let decision = firing::decide(&row.situation(&schedule, &timer, work, terms));
         Self { row, schedule, decision }
     }
 
-    /// False if all that is due waits a moment: the row stays as it is.
+    /// Decides that nothing of it fires that waits or, with `due`, was due until now.
+    pub fn given_up(row: Row, schedule: Schedule, due: bool, reason: &'static str) -> Self {
+        let timer = schedule.timer(row.anchor);
+        let terms = Terms { node: None, missed_before: row.now, may_wait: false };
+        let decision = firing::give_up(&row.situation(&schedule, &timer, Work::Over, &terms), due, reason);
+        Self { row, schedule, decision }
+    }
+
+    /// When it was decided.
+    pub fn now(&self) -> Micros {
+        self.row.now
+    }
+
+    /// False if all that is due waits as it did before: the row stays as it is.
     pub fn is_moved(&self) -> bool {
-        !self.decision.waits || !self.decision.items.is_empty() || self.decision.next != self.row.next_fire_at
+        let Decision { found_late, next, items, .. } = &self.decision;
+        found_late.is_none()
+            || *found_late != self.row.found_late
+            || *next != self.row.next_fire_at
+            || !items.is_empty()
     }
 
     /// The entry whose retry is to begin now.
@@ -181,8 +219,11 @@ impl Decided {
         after.next_fire_at = self.decision.next;
         after.decided_until = self.decision.decided_until.max(self.row.decided_until);
         after.queued_for = self.decision.queued_for;
-        let queued = after.queued_for.filter(|_| self.row.paused_since.is_none()).map(|_| self.row.now + QUEUED);
-        after.look_at = [after.next_fire_at, queued].into_iter().flatten().min();
+        let [soonest, latest] = QUEUED;
+        let again = |since: Micros| self.row.now + ((self.row.now - since) / 10).clamp(soonest, latest);
+        let queued = after.queued_for.filter(|_| self.row.paused_since.is_none()).map(again);
+        after.found_late = self.decision.found_late;
+        after.look_at = [after.next_fire_at, queued].into_iter().flatten().min().filter(|_| self.row.declared == 1);
         after
     }
 }

@@ -30,7 +30,7 @@ pub fn fire_now(
     }
     let wanted = [Wanted { schedule, due, sweeps, by_hand: true }];
     let made = work::make(connection, &wanted, now)?.pop().unwrap_or_default();
-    let mut records = Records::new(now, "");
+    let mut records = Records::new(now, None);
     records.by_hand(name, due, by, made);
     records.write(connection)?;
     let sql = "UPDATE soloist_schedules SET last_fired_at = ?, last_entry_id = ?, last_sweep_id = ?, run_from = NULL \

@@ -78,19 +78,18 @@ pub(super) struct Records<'a> {
     /// When they were decided.
     now: Micros,
     /// Who decided.
-    node: &'a str,
+    node: Option<&'a str>,
     new: Vec<Value>,
     longer: Vec<Value>,
 }
 
 impl<'a> Records<'a> {
-    pub fn new(now: Micros, node: &'a str) -> Self {
+    pub fn new(now: Micros, node: Option<&'a str>) -> Self {
         Self { now, node, new: Vec::new(), longer: Vec::new() }
     }
 
     pub fn fired(&mut self, schedule: &str, due: Micros, work: Made) {
-        let mut row = self.made(schedule, due, work);
-        row["node"] = self.node.into();
+        let row = self.made(schedule, due, work);
         self.new.push(row);
     }
 
@@ -107,7 +106,6 @@ impl<'a> Records<'a> {
         (from, until, count): (Micros, Micros, u64),
     ) {
         let mut row = self.row(schedule, from, outcome);
-        row["node"] = self.node.into();
         row["reason"] = reason.into();
         row["run_until"] = until.into();
         row["run_count"] = count.into();
@@ -129,7 +127,12 @@ impl<'a> Records<'a> {
     }
 
     fn row(&self, schedule: &str, due: Micros, outcome: Outcome) -> Value {
-        json!({ "schedule": schedule, "scheduled_for": due, "decided_at": self.now, "outcome": outcome.word() })
+        let mut row =
+            json!({ "schedule": schedule, "scheduled_for": due, "decided_at": self.now, "outcome": outcome.word() });
+        if let Some(node) = self.node {
+            row["node"] = node.into();
+        }
+        row
     }
 
     pub fn write(self, connection: &mut Connection) -> Result<()> {
@@ -180,6 +183,7 @@ pub(super) struct Moved {
     pub was: Option<Micros>,
     pub look_at: Option<Micros>,
     pub next_fire_at: Option<Micros>,
+    pub found_late: Option<Micros>,
     pub decided_until: Option<Micros>,
     pub queued_for: Option<Micros>,
     pub last_fired_at: Option<Micros>,
@@ -198,6 +202,7 @@ pub(super) fn move_on(connection: &mut Connection, moved: &[Moved]) -> Result<()
         ("was", Integer),
         ("look_at", Integer),
         ("next_fire_at", Integer),
+        ("found_late", Integer),
         ("decided_until", Integer),
         ("queued_for", Integer),
         ("last_fired_at", Integer),
@@ -213,6 +218,7 @@ pub(super) fn move_on(connection: &mut Connection, moved: &[Moved]) -> Result<()
             ("was", moved.was),
             ("look_at", moved.look_at),
             ("next_fire_at", moved.next_fire_at),
+            ("found_late", moved.found_late),
             ("decided_until", moved.decided_until),
             ("queued_for", moved.queued_for),
             ("last_fired_at", moved.last_fired_at),

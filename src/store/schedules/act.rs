@@ -1,15 +1,17 @@
 //! What people do with schedules: make, change, remove, pause, resume, fire now. Each in one transaction, over a row that
 //! it locked first; a firing pass leaves out a row that is locked.
 
+use super::declared;
 use super::read::{self, Origin, Row, SELECT, ScheduleShape, missing, shape};
 use super::write::{self, Taken, Written};
 use crate::config::schedule::Schedule;
 use crate::error::{Error, Result};
+use crate::model::time::Micros;
 use crate::store::connection::Connection;
-use crate::store::firings::{self, Made};
+use crate::store::firings::{self, GivenUp, Made};
 use crate::store::nodes;
 use crate::store::statement::Statement;
-use crate::store::tasks::declared;
+use crate::store::tasks;
 
 /// Makes a schedule; a conflict if there is one of this name.
 pub fn create(connection: &mut Connection, schedule: Schedule, origin: Origin) -> Result<ScheduleShape> {
@@ -22,7 +24,8 @@ pub fn create(connection: &mut Connection, schedule: Schedule, origin: Origin) -
                 Origin::Api | Origin::Cli => "change it, or remove it first",
             }));
         }
-        put(connection, schedule, origin, None).map_err(|error| match error.is_conflict() {
+        let now = nodes::clock(connection)?;
+        put(connection, schedule, origin, None, now).map_err(|error| match error.is_conflict() {
             true => taken("it was made in the same moment"),
             false => error,
         })
@@ -38,19 +41,36 @@ pub fn change<E: From<Error>>(
     connection.atomically(|connection| {
         let row = free(connection, name)?;
         let schedule = change(shape(row.clone())?.definition.schedule(name)?)?;
-        Ok(put(connection, schedule, row.origin(), Some(&row))?)
+        let now = nodes::clock(connection)?;
+        if write::is_due_alike(&row, &schedule) {
+            return Ok(put(connection, schedule, row.origin(), Some(&row), now)?);
+        }
+        if !firings::conclude(connection, &[name.to_owned()], now)?.is_empty() {
+            return Err(far_behind(name).into());
+        }
+        let row = free(connection, name)?;
+        Ok(put(connection, schedule, row.origin(), Some(&row), now)?)
     })
 }
 
-/// Removes a schedule; what it has made goes on. A conflict as long as nodes declare it.
+/// Removes a schedule; what it has made goes on, and what is due and did not fire is recorded as skipped. A conflict as
+/// long as nodes declare it; what they declare under the name of one that people made comes into force.
 pub fn remove(connection: &mut Connection, name: &str) -> Result<()> {
     connection.transaction(|connection| {
         match locked(connection, name)? {
             None => return Err(missing(connection, name)?),
             Some(row) if row.origin() == Origin::Config && row.declared == 1 => return Err(declared_by_nodes(name)),
-            Some(_) => {}
+            // What has stopped is due no more.
+            Some(row) if row.declared == 0 => {}
+            Some(_) => {
+                let now = nodes::clock(connection)?;
+                if !firings::give_up(connection, &[name.to_owned()], now, GivenUp::All, "the schedule was removed")? {
+                    return Err(far_behind(name));
+                }
+            }
         }
-        connection.execute(Statement::new("DELETE FROM soloist_schedules WHERE name = ?").bind(name)).map(|_| ())
+        connection.execute(Statement::new("DELETE FROM soloist_schedules WHERE name = ?").bind(name))?;
+        declared::take_up(connection, name)
     })
 }
 
@@ -88,6 +108,10 @@ fn locked(connection: &mut Connection, name: &str) -> Result<Option<Row>> {
     connection.first(Statement::new(sql).bind(name))
 }
 
+fn far_behind(name: &str) -> Error {
+    Error::transient(format!("schedule {name:?} is far behind: what it was due for is decided first; try again"))
+}
+
 fn declared_by_nodes(name: &str) -> Error {
     Error::conflict(format!(
         "schedule {name:?} is declared by nodes: change it in their configuration; it can be paused, resumed and \
@@ -104,8 +128,14 @@ fn free(connection: &mut Connection, name: &str) -> Result<Row> {
     }
 }
 
-fn put(connection: &mut Connection, schedule: Schedule, origin: Origin, before: Option<&Row>) -> Result<ScheduleShape> {
-    let living = declared::living(connection)?;
+fn put(
+    connection: &mut Connection,
+    schedule: Schedule,
+    origin: Origin,
+    before: Option<&Row>,
+    now: Micros,
+) -> Result<ScheduleShape> {
+    let living = tasks::declared::living(connection)?;
     let sweeps = match (living.tasks.get(&schedule.task), before) {
         (Some(task), _) => task.source,
         // Its node may be away for a moment.
@@ -116,7 +146,6 @@ fn put(connection: &mut Connection, schedule: Schedule, origin: Origin, before: 
             return Err(Error::usage(format!("task: no living node declares {:?}{near}", schedule.task)));
         }
     };
-    let now = nodes::clock(connection)?;
     let name = schedule.name.clone();
     let written = Written::new(schedule, origin, sweeps, now, before);
     let taken = if before.is_some() { Taken::Replace } else { Taken::Refuse };

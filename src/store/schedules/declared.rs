@@ -1,25 +1,31 @@
 //! What living nodes declare, brought into force: of each schedule the newest declaration speaks; one that nobody
 //! declares any more stops.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Text};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::read::{Origin, Row, SELECT};
+use super::taken;
 use super::write::{self, Taken, Written};
 use crate::config::schedule::{Definition, Schedule};
 use crate::error::Result;
 use crate::model::time::Micros;
 use crate::store::connection::Connection;
 use crate::store::dialect::Dialect;
+use crate::store::firings::{self, GivenUp};
 use crate::store::nodes;
 use crate::store::statement::Statement;
 use crate::store::tasks;
 
+/// Names of one warning each.
+const TAKEN: usize = 100;
+
 /// What a node says of a schedule.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct DeclaredSchedule {
     /// What it is.
     pub definition: Definition,
@@ -50,8 +56,16 @@ struct Living {
 const LIVING: &str = "FROM soloist_declarations d JOIN soloist_nodes n ON n.id = d.node_id \
      WHERE n.lease_until > {now} AND n.stopped_at IS NULL AND d.kind = ";
 
+/// A schedule as nodes declare it.
+struct Declaration {
+    schedule: Schedule,
+    /// Its definition as text, with members that only a newer version knows.
+    definition: String,
+    sweeps: bool,
+}
+
 /// Brings into force what living nodes declare, unless that is what was seen last; what is seen now. Nothing while
-/// another is at it.
+/// another is at it, or if what a schedule was due for is to be decided first.
 ///
 /// Most changes of who lives change nothing that is in force: that is found out without a lock, and only the schedules
 /// that differ are locked, so that all others go on firing.
@@ -60,8 +74,12 @@ pub fn reconcile(connection: &mut Connection, last: Option<&Seen>) -> Result<Opt
     if last == Some(&seen) {
         return Ok(Some(seen));
     }
+    for (schedule, origin) in taken::taken(connection, TAKEN)? {
+        let made = origin.place();
+        tracing::warn!(schedule, "nodes declare it, but it was made {made}: that stays in force until it is removed");
+    }
     follow_tasks(connection)?;
-    if differing_names(connection)?.is_empty() {
+    if differences(connection)?.is_empty() {
         return Ok(Some(seen));
     }
     connection.transaction(|connection| {
@@ -70,26 +88,39 @@ pub fn reconcile(connection: &mut Connection, last: Option<&Seen>) -> Result<Opt
         }
         // Again, under the lock: whoever had it before may have seen more.
         let seen = self::seen(connection)?;
-        let names = differing_names(connection)?;
-        apply(connection, &names)?;
-        Ok(Some(seen))
+        let differences = differences(connection)?;
+        Ok(apply(connection, differences)?.then_some(seen))
     })
 }
 
-/// The schedules that are not in force as they are declared.
-fn differing_names(connection: &mut Connection) -> Result<Vec<String>> {
-    let declared = declarations(connection)?;
+/// The schedules that are not in force as they are declared, and how they are declared, if they are.
+fn differences(connection: &mut Connection) -> Result<BTreeMap<String, Option<Declaration>>> {
     let mut present = rows(connection, None)?;
-    let mut names: Vec<_> = declared
-        .iter()
-        .filter(|(name, body)| {
-            let row = present.remove(*name);
-            read(name, body).is_ok_and(|(schedule, sweeps)| row.is_none_or(|row| differs(&row, &schedule, sweeps)))
-        })
-        .map(|(name, _)| name.clone())
-        .collect();
-    names.extend(present.into_values().filter(is_to_stop).map(|row| row.name));
-    Ok(names)
+    let mut differences = BTreeMap::new();
+    for (name, body) in declarations(connection)? {
+        let row = present.remove(&name);
+        // What people made stays until they remove it.
+        if row.as_ref().is_some_and(|row| row.origin() != Origin::Config) {
+            continue;
+        }
+        match read(&name, &body) {
+            Ok(declared) if row.is_none_or(|row| differs(&row, &declared)) => {
+                differences.insert(name, Some(declared));
+            }
+            Ok(_) => {}
+            // A node of another version: what is in force stays so.
+            Err(error) => tracing::error!(schedule = name, %error, "the declaration cannot be read"),
+        }
+    }
+    differences.extend(present.into_values().filter(is_to_stop).map(|row| (row.name, None)));
+    Ok(differences)
+}
+
+/// Brings into force what nodes declare under a name that people have just given up.
+pub(super) fn take_up(connection: &mut Connection, name: &str) -> Result<()> {
+    let mut differences = differences(connection)?;
+    differences.retain(|declared, _| declared == name);
+    apply(connection, differences).map(|_| ())
 }
 
 /// One that was declared and is not any more.
@@ -100,14 +131,14 @@ fn is_to_stop(row: &Row) -> bool {
 /// What is declared, by name. The newest declaration speaks.
 fn declarations(connection: &mut Connection) -> Result<HashMap<String, String>> {
     #[derive(QueryableByName)]
-    struct Declaration {
+    struct Body {
         #[diesel(sql_type = Text)]
         name: String,
         #[diesel(sql_type = Text)]
         body: String,
     }
     let sql = format!("SELECT d.name, d.body {LIVING} 'schedule' ORDER BY d.declared_at, d.node_id");
-    let rows: Vec<Declaration> = connection.load(Statement::new(connection.dialect().sql(&sql)))?;
+    let rows: Vec<Body> = connection.load(Statement::new(connection.dialect().sql(&sql)))?;
     Ok(rows.into_iter().map(|row| (row.name, row.body)).collect())
 }
 
@@ -171,44 +202,55 @@ fn lock(connection: &mut Connection) -> Result<bool> {
     if dialect == Dialect::Sqlite {
         return Ok(true);
     }
-    #[derive(QueryableByName)]
-    struct Installation {
-        #[diesel(sql_type = Text)]
-        #[allow(dead_code)] // only that it was had matters
-        id: String,
-    }
-    let sql = format!("SELECT id FROM soloist_installation{}", dialect.skip_locked());
-    Ok(connection.first::<Installation>(Statement::new(sql))?.is_some())
+    // The row itself says nothing: that it was had does.
+    let sql = format!("SELECT {{now}} AS n FROM soloist_installation{}", dialect.skip_locked());
+    Ok(connection.number(Statement::new(dialect.sql(&sql)))? > 0)
 }
 
-fn apply(connection: &mut Connection, names: &[String]) -> Result<()> {
-    if names.is_empty() {
-        return Ok(());
+/// False if what one of them was due for is to be decided first.
+fn apply(connection: &mut Connection, mut differences: BTreeMap<String, Option<Declaration>>) -> Result<bool> {
+    if differences.is_empty() {
+        return Ok(true);
     }
     let now = nodes::clock(connection)?;
-    let mut declared = declarations(connection)?;
-    let mut present = rows(connection, Some(names))?;
+    let mut names: Vec<_> = differences.keys().cloned().collect();
+    let due_otherwise = |row: &&Row| {
+        let declared = differences.get(&row.name).and_then(Option::as_ref);
+        declared.is_some_and(|declared| !write::is_due_alike(row, &declared.schedule))
+    };
+    let changed: Vec<_> =
+        rows(connection, Some(&names))?.values().filter(due_otherwise).map(|row| row.name.clone()).collect();
+    let behind = firings::conclude(connection, &changed, now)?;
+    names.retain(|name| !behind.contains(name));
+    let mut present = rows(connection, Some(&names))?;
     let (mut written, mut stopped) = (Vec::new(), Vec::new());
     for name in names {
-        let row = present.remove(name);
-        match (declared.remove(name).map(|body| read(name, &body)), row) {
-            (Some(Ok((schedule, sweeps))), row) => {
-                written.push(Written::new(schedule, Origin::Config, sweeps, now, row.as_ref()));
+        let row = present.remove(&name);
+        match differences.remove(&name).flatten() {
+            Some(Declaration { schedule, definition, sweeps }) => {
+                let new = Written::new(schedule, Origin::Config, sweeps, now, row.as_ref());
+                written.push(Written { definition, ..new });
             }
-            // A node of another version: what is in force stays so.
-            (Some(Err(error)), _) => tracing::error!(schedule = name, %error, "the declaration cannot be read"),
-            (None, Some(row)) if is_to_stop(&row) => stopped.push(row.name),
-            (None, _) => {}
+            None if row.as_ref().is_some_and(is_to_stop) => stopped.push(name),
+            None => {}
         }
     }
     write::write(connection, &written, now, Taken::Replace)?;
-    if !stopped.is_empty() {
-        let dialect = connection.dialect();
-        let among = dialect.among_texts("name");
-        let sql = format!("UPDATE soloist_schedules SET declared = 0, look_at = NULL WHERE {among}");
-        connection.execute(Statement::new(sql).bind(dialect.texts(&stopped)))?;
-        tracing::info!(schedules = stopped.join(", "), "no living node declares these any more: they stop");
+    stop(connection, &stopped, now)?;
+    Ok(behind.is_empty())
+}
+
+/// A due time that waits for the work before it waits in vain.
+fn stop(connection: &mut Connection, names: &[String], now: Micros) -> Result<()> {
+    if names.is_empty() {
+        return Ok(());
     }
+    firings::give_up(connection, names, now, GivenUp::Queued, "no living node declares the schedule any more")?;
+    let dialect = connection.dialect();
+    let among = dialect.among_texts("name");
+    let sql = format!("UPDATE soloist_schedules SET declared = 0, look_at = NULL WHERE {among}");
+    connection.execute(Statement::new(sql).bind(dialect.texts(names)))?;
+    tracing::info!(schedules = names.join(", "), "no living node declares these any more: they stop");
     Ok(())
 }
 
@@ -230,15 +272,17 @@ fn follow_tasks(connection: &mut Connection) -> Result<()> {
     Ok(())
 }
 
-fn read(name: &str, body: &str) -> Result<(Schedule, bool)> {
-    let declared: DeclaredSchedule = serde_json::from_str(body).map_err(crate::Error::internal)?;
-    let schedule = declared.definition.schedule(name)?;
-    Ok((schedule, declared.sweeps))
+fn read(name: &str, body: &str) -> Result<Declaration> {
+    #[derive(Deserialize)]
+    struct Declared {
+        definition: Box<RawValue>,
+        sweeps: bool,
+    }
+    let Declared { definition, sweeps } = serde_json::from_str(body).map_err(crate::Error::internal)?;
+    let schedule = Definition::from_json(definition.get())?.schedule(name)?;
+    Ok(Declaration { schedule, definition: definition.get().to_owned(), sweeps })
 }
 
-fn differs(row: &Row, schedule: &Schedule, sweeps: bool) -> bool {
-    row.declared == 0
-        || row.origin() != Origin::Config
-        || (row.sweeps == 1) != sweeps
-        || row.definition != Definition::from(schedule).to_json()
+fn differs(row: &Row, declared: &Declaration) -> bool {
+    row.declared == 0 || (row.sweeps == 1) != declared.sweeps || row.definition != declared.definition
 }

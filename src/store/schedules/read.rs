@@ -30,6 +30,15 @@ pub enum Origin {
 }
 
 impl Origin {
+    /// Where that is, after “made”.
+    pub fn place(self) -> &'static str {
+        match self {
+            Self::Config => "by nodes",
+            Self::Api => "over the API",
+            Self::Cli => "by a command",
+        }
+    }
+
     /// As the database has it.
     pub fn word(self) -> &'static str {
         match self {
@@ -39,7 +48,7 @@ impl Origin {
         }
     }
 
-    fn read(word: &str) -> Self {
+    pub(super) fn read(word: &str) -> Self {
         match word {
             "api" => Self::Api,
             "cli" => Self::Cli,

@@ -19,6 +19,8 @@ const CHUNK: usize = 1000;
 #[derive(Debug, Clone)]
 pub(super) struct Written {
     pub schedule: Schedule,
+    /// The definition as text, with members that only a newer version knows.
+    pub definition: String,
     pub origin: Origin,
     pub sweeps: bool,
     /// Where an interval counts from.
@@ -35,13 +37,20 @@ impl Written {
     pub fn new(schedule: Schedule, origin: Origin, sweeps: bool, now: Micros, before: Option<&Row>) -> Self {
         let anchor = before.map_or(now, |row| row.anchor);
         let timer = schedule.timer(anchor);
-        let old = before.and_then(|row| Definition::from_json(&row.definition).ok()?.schedule(&row.name).ok());
-        let next_fire_at = match (before, old) {
-            (Some(row), Some(old)) if firing::is_due_alike(&old, &schedule) => row.next_fire_at,
+        let next_fire_at = match before {
+            Some(row) if is_due_alike(row, &schedule) => row.next_fire_at,
             _ => firing::first_due(&timer, now, before.and_then(|row| row.decided_until)),
         };
-        Self { schedule, origin, sweeps, anchor, next_fire_at, queued_for: before.and_then(|row| row.queued_for) }
+        let queued_for = before.and_then(|row| row.queued_for);
+        let definition = Definition::from(&schedule).to_json();
+        Self { schedule, definition, origin, sweeps, anchor, next_fire_at, queued_for }
     }
+}
+
+/// True if a schedule is to be due when it is due now.
+pub(super) fn is_due_alike(row: &Row, schedule: &Schedule) -> bool {
+    let now = Definition::from_json(&row.definition).and_then(|definition| definition.schedule(&row.name));
+    now.is_ok_and(|now| firing::is_due_alike(&now, schedule))
 }
 
 /// What becomes of a schedule whose name is there already.
@@ -82,7 +91,7 @@ pub(super) fn write(connection: &mut Connection, written: &[Written], now: Micro
         let rows = chunk.iter().map(|written| {
             let mut row = json!({
                 "name": written.schedule.name, "task": written.schedule.task,
-                "definition": Definition::from(&written.schedule).to_json(), "origin": written.origin.word(),
+                "definition": written.definition, "origin": written.origin.word(),
                 "declared": 1, "sweeps": i32::from(written.sweeps), "anchor": written.anchor, "changed_at": now,
             });
             // A null would become the text 'null' on MySQL before 8.0.21.

@@ -67,6 +67,7 @@ fn read(connection: &mut Connection) -> Result<Facts> {
         held: schedules::held(connection)?,
         last: firings::list(connection, None, None, SHOWN)?,
         differing: schedules::differing(connection, SHOWN)?,
+        taken: schedules::taken(connection, SHOWN)?,
         unheard: if fires { Vec::new() } else { schedules::declared_names(connection)? },
         unfired: due_times::unfired(connection)?,
         lateness: due_times::lateness(connection, now)?,

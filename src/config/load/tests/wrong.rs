@@ -180,6 +180,23 @@ fn schedules() {
                 "7:7 schedules.s.end",
                 &["is not after “start”"],
             ),
+            (
+                "cron = \"0 3 * * *\"\nstart = \"2027-01-01T04:00:00Z\"\nend = \"2027-01-01T05:00:00Z\"",
+                "7:7 schedules.s.end",
+                &["is before the first due time after “start”", "would never fire"],
+            ),
+            (
+                "at = \"2027-01-02T00:00:00Z\"\nend = \"2027-01-01T00:00:00Z\"",
+                "5:6 schedules.s.at",
+                &["is after “end”: ", "would never fire"],
+            ),
+            (
+                "at = \"2027-01-01T00:00:00Z\"\nstart = \"2027-01-02T00:00:00Z\"",
+                "5:6 schedules.s.at",
+                &["is before “start”"],
+            ),
+            ("every = \"1m\"\njitter = \"2m\"", "6:10 schedules.s.jitter", &["is longer than the interval", "1m"]),
+            ("at = \"9999-12-31T00:00:00Z\"", "5:6 schedules.s.at", &["is too late", "9999-12-30T22:00:00"]),
         ],
     );
     each(

@@ -1,0 +1,1 @@
+ALTER TABLE soloist_schedules DROP COLUMN found_late;
