@@ -9,6 +9,7 @@ pub mod environment;
 pub mod errors;
 pub mod http;
 pub mod load;
+pub mod locate;
 pub mod mask;
 pub mod nearest;
 pub mod node;

@@ -12,7 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::{Config, NodeRole, Token};
 use crate::error::{Error, Result};
-use crate::http::{self, ApiState, Readiness, Tokens, Waiting, Watch, token_file};
+use crate::http::token_file::{self, Made};
+use crate::http::{self, ApiState, Readiness, Tokens, Waiting, Watch};
 use crate::node::{Migrate, Node};
 use crate::{handler, store};
 
@@ -88,8 +89,8 @@ async fn serve(config: Arc<Config>, file: Option<PathBuf>, migrate: Migrate) -> 
     Ok(())
 }
 
-/// The tokens of the file; or, where it names none, the one made for this run.
-fn tokens(config: &Config, file: Option<&Path>, made: &mut Option<Token>) -> Result<Vec<Token>> {
+/// The tokens of the file; or, where it names none, the one made for this run, which nodes of one directory share.
+fn tokens(config: &Config, file: Option<&Path>, made: &mut Option<Made>) -> Result<Vec<Token>> {
     if !config.http.tokens.is_empty() || !config.node.has(NodeRole::Http) {
         *made = None;
         for token in config.http.tokens.iter().filter(|token| token.secret.expose().chars().count() < SHORT) {
@@ -98,14 +99,15 @@ fn tokens(config: &Config, file: Option<&Path>, made: &mut Option<Token>) -> Res
         return Ok(config.http.tokens.clone());
     }
     if let Some(made) = made {
-        return Ok(vec![made.clone()]);
+        return Ok(vec![made.token.clone()]);
     }
     let directory = file.and_then(Path::parent).unwrap_or(Path::new(""));
     let path = directory.join(token_file::NAME);
-    let token = token_file::create(&path)?;
+    let fresh = token_file::create(&path)?;
     tracing::info!(path = path.display().to_string(), "no token is configured: one for this run is in this file");
-    *made = Some(token.clone());
-    Ok(vec![token])
+    let tokens = vec![fresh.token.clone()];
+    *made = Some(fresh);
+    Ok(tokens)
 }
 
 fn state(

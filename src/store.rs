@@ -45,8 +45,8 @@ pub mod wake;
 use std::time::Duration;
 
 pub use connection::Connection;
-use pool::Queue;
 pub use pool::{Lent, Pool, PoolUse};
+use pool::{Losses, Queue};
 use setup::Purpose;
 use statement::Statement;
 
@@ -101,17 +101,18 @@ impl Store {
         let firing = Purpose { name: "firing", silent: lease.min(SILENT_FIRING), ..work };
         // A renewal comes before all else, and waits as long as it can: whatever writes will end.
         let renewal = if matches!(database.url, config::DatabaseUrl::Sqlite { .. }) { 5_000 } else { 2_000 };
-        let queue = Queue::default();
+        let (queue, losses) = (Queue::default(), Losses::default());
+        let pool = |purpose, size, queue| Pool::new(database, purpose, size, queue, &losses);
         Self {
             database: database.clone(),
             strategy: server::strategy(database.claim),
             // One more than the actors: duties run beside claims and results.
-            work: Pool::new(database, work, database.connections + 1, Some(&queue)),
-            sweep: Pool::new(database, bounded("sweep", 30, 10_000), 1, Some(&queue)),
-            firing: Pool::new(database, firing, 1, Some(&queue)),
-            lease: Pool::new(database, bounded("lease", 5, renewal), 1, None),
-            read: Pool::new(database, bounded("read", 15, 5_000), 4, Some(&queue)),
-            handler: Pool::new(database, unbounded, sql_handlers.max(1), Some(&queue)),
+            work: pool(work, database.connections + 1, Some(&queue)),
+            sweep: pool(bounded("sweep", 30, 10_000), 1, Some(&queue)),
+            firing: pool(firing, 1, Some(&queue)),
+            lease: pool(bounded("lease", 5, renewal), 1, None),
+            read: pool(bounded("read", 15, 5_000), 4, Some(&queue)),
+            handler: pool(unbounded, sql_handlers.max(1), Some(&queue)),
         }
     }
 

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use ask::{LIMIT, config, config_with, insert, migrate, state, until_state};
 use house::{Backend, Hook, Node, PrivateServer, TestDatabase, numbers, request, until};
+use soloist::config::{Database, DatabaseUrl};
+use soloist::store::{Store, nodes};
 
 /// From the commit to the start, on the database's clock.
 fn start_ms(database: &TestDatabase, id: i64) -> i64 {
@@ -38,6 +40,38 @@ fn a_node_whose_sessions_are_all_ended_starts_work_soon() {
         assert!(waited <= 1500, "round {round}: {waited} ms\n{}", node.log());
     }
     until(LIMIT, "the node listens again", || database.number(LISTENERS) == 1);
+}
+
+/// One request would hear of each connection that the server has closed, were they not tried.
+#[test]
+fn after_one_lost_connection_the_others_are_tried() {
+    let Some(database) = TestDatabase::new(Backend::Postgres) else { return };
+    let store = store(&database.url());
+    let all: Vec<_> = (0..4).map(|_| store.read().unwrap()).collect();
+    drop(all);
+    let mut work = store.work().unwrap();
+    database.sql(TERMINATE);
+    assert!(nodes::clock(&mut work).unwrap_err().is_transient());
+    drop(work);
+    let mut all: Vec<_> = (0..4).map(|_| store.read().unwrap()).collect();
+    assert!(all.iter_mut().all(|connection| nodes::clock(connection).is_ok()));
+}
+
+#[test]
+fn a_url_of_another_kind_of_server_is_told_so() {
+    let (Some(postgres), Some(mariadb)) = (TestDatabase::new(Backend::Postgres), TestDatabase::new(Backend::MariaDb))
+    else {
+        return;
+    };
+    for (url, from, to) in [(postgres.url(), "postgres://", "mysql://"), (mariadb.url(), "mysql://", "postgres://")] {
+        let error = store(&url.replace(from, to)).read().err().expect("it speaks another language").to_string();
+        assert!(error.contains("cannot connect to") && error.contains(&format!("begins with {from}")), "{error}");
+    }
+}
+
+fn store(url: &str) -> Store {
+    let settings = Database { url: DatabaseUrl::parse(url).unwrap(), connections: 4, ..Database::default() };
+    Store::new(&settings, Duration::from_secs(15), 1)
 }
 
 /// With a poll this long, only the notification can be what woke it.

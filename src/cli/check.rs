@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::ask::Asked;
 use super::output;
+use crate::config::locate::locate;
 use crate::config::{Config, DatabaseUrl, HandlerKind, Purpose};
 use crate::error::{Error, Result};
 use crate::store::migrate::{self, Schema};
@@ -85,7 +86,8 @@ impl Check {
             notes.iter().for_each(|note| output::note(format!("note: {note}")));
         }
         for trouble in refused.into_iter().chain(checked.iter().flat_map(Checked::troubles)) {
-            output::note(format!("error: {trouble}"));
+            let at = file.and_then(|file| written_at(file, &config, &trouble));
+            output::note(format!("error: {}{trouble}", at.map(|at| format!("{at}: ")).unwrap_or_default()));
         }
         Ok(ExitCode::from(if good { 0 } else { 2 }))
     }
@@ -99,6 +101,16 @@ fn absent(url: &DatabaseUrl) -> Option<&str> {
         }
         _ => None,
     }
+}
+
+/// Where the key stands with which a trouble begins: `tasks.thumbnail.source.done: …`.
+fn written_at(file: &Path, config: &Config, trouble: &str) -> Option<String> {
+    let of_tasks = trouble.strip_prefix("tasks.")?;
+    // A name may hold dots.
+    let of = |name: &str| of_tasks.strip_prefix(name)?.strip_prefix('.');
+    let name = config.tasks.keys().filter(|name| of(name).is_some()).max_by_key(|name| name.len())?;
+    let keys = of(name)?.split(':').next()?;
+    locate(file, &["tasks", name.as_str()].into_iter().chain(keys.split('.')).collect::<Vec<_>>())
 }
 
 fn counted(config: &Config) -> String {

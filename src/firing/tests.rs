@@ -38,7 +38,7 @@ fn case(next: i64, now: i64) -> Case {
 
 impl Case {
     fn decide(&self) -> Decision {
-        self.with(100 * SECOND, |situation| decide(situation))
+        self.with(100 * SECOND, decide)
     }
 
     fn with<T>(&self, missed_before: Micros, then: impl FnOnce(&Situation<'_>) -> T) -> T {
@@ -142,7 +142,7 @@ fn what_is_older_than_the_grace_is_not_made_up() {
 fn a_fast_interval_that_was_down_for_a_year_is_one_decision() {
     let mut case = case(0, 400 * 86_400);
     case.schedule.trigger = Trigger::Every(Duration::from_millis(100));
-    let decision = case.with(case.now + 1, |situation| decide(situation));
+    let decision = case.with(case.now + 1, decide);
     assert_eq!(fired(&decision), [400 * 86_400]);
     assert_eq!(left(&decision), [(Outcome::Missed, 0, 400 * 86_400 - 1, 400 * 864_000)]);
 }
@@ -155,7 +155,7 @@ fn a_cron_that_was_down_for_long_is_decided_in_parts() {
         case.schedule.misfire = misfire;
         let (mut missed, mut all) = (0, Vec::new());
         while case.next <= case.now {
-            let decision = case.with(case.now + 1, |situation| decide(situation));
+            let decision = case.with(case.now + 1, decide);
             missed += left(&decision).iter().map(|run| run.3).sum::<u64>();
             all.extend(fired(&decision));
             case.next = decision.next.expect("it goes on");

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use crate::config::{Config, Purpose, Token, print};
+use crate::config::{Config, Purpose, print};
 use crate::http::Tokens;
+use crate::http::token_file::Made;
 use crate::node::Node;
 
 /// Reads the file again and puts its tasks and tokens in force.
@@ -11,7 +12,7 @@ pub(super) async fn reload(
     node: &Node,
     running: &Config,
     file: Option<&Path>,
-    (tokens, made): (&Tokens, &mut Option<Token>),
+    (tokens, made): (&Tokens, &mut Option<Made>),
 ) {
     let new = match Config::load(file, Purpose::Serve) {
         Ok(new) => new,

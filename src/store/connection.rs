@@ -57,6 +57,8 @@ pub struct Connection {
     dialect: Dialect,
     /// True once an error has shown that the server is no longer at the other end.
     broken: bool,
+    /// How many connections had been found lost when this one was last found good.
+    pub(super) tried_at: u64,
     /// Whether the plans that the server keeps of this session's statements still fit; none if it keeps none.
     #[cfg(feature = "postgres")]
     plans: Option<plans::Age>,
@@ -74,6 +76,7 @@ impl Connection {
             raw,
             dialect,
             broken: false,
+            tried_at: 0,
             #[cfg(feature = "postgres")]
             plans: None,
             #[cfg(feature = "mysql")]

@@ -139,7 +139,10 @@ fn describe(error: &DieselError) -> String {
 pub(super) fn connecting(url: &DatabaseUrl, error: &ConnectionError) -> Error {
     let text = error.to_string();
     let text = text.trim().replace('\n', " ");
-    let message = format!("cannot connect to {}: {}", url.describe(), url.mask(&text));
+    let mut message = format!("cannot connect to {}: {}", url.describe(), url.mask(&text));
+    if text.contains("expected authentication request") {
+        message.push_str("; that is no PostgreSQL server: the URL of MySQL and MariaDB begins with mysql://");
+    }
     let lower = text.to_lowercase();
     let final_words = ["password authentication failed", "access denied", "unknown database", "does not exist"];
     if final_words.iter().any(|word| lower.contains(word)) {
@@ -147,6 +150,16 @@ pub(super) fn connecting(url: &DatabaseUrl, error: &ConnectionError) -> Error {
     } else {
         Error::transient(message)
     }
+}
+
+/// What it means that a server did not say a word to a client of MySQL.
+#[cfg(feature = "mysql")]
+pub(super) fn silent(url: &DatabaseUrl, waited: std::time::Duration) -> Error {
+    let (place, waited) = (url.describe(), waited.as_secs());
+    Error::transient(format!(
+        "cannot connect to {place}: no MySQL or MariaDB server answered within {waited} s; the URL of PostgreSQL begins \
+         with postgres://"
+    ))
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! Pools of connections, each for a purpose of its own.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::connection::{self, Connection};
 use super::dialect::Dialect;
+use super::nodes;
 use super::setup::{self, Purpose};
 #[cfg(feature = "sqlite")]
 use super::turn::{Gate, Turn};
@@ -22,8 +24,21 @@ pub struct Manager {
     /// Where connections that write wait for their turn on SQLite; none for the lease's.
     #[cfg(feature = "sqlite")]
     gate: Option<Arc<Gate>>,
+    /// Connections of this installation that were found lost.
+    losses: Losses,
     /// Why the last attempt to connect failed: r2d2 itself says only that it waited in vain.
     last_error: Arc<Mutex<Option<Error>>>,
+}
+
+/// How many connections of all pools were found lost so far: after one the others may be lost too, and are tried before
+/// they are lent.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Losses(Arc<AtomicU64>);
+
+impl Losses {
+    fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 impl Manager {
@@ -54,17 +69,30 @@ impl r2d2::ManageConnection for Manager {
     type Error = Error;
 
     fn connect(&self) -> Result<Connection> {
-        let result = self.open();
+        let losses = self.losses.count();
+        let mut result = self.open();
+        if let Ok(connection) = &mut result {
+            connection.tried_at = losses;
+        }
         *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = result.as_ref().err().cloned();
         result
     }
 
-    fn is_valid(&self, _: &mut Connection) -> Result<()> {
+    fn is_valid(&self, connection: &mut Connection) -> Result<()> {
+        let losses = self.losses.count();
+        if connection.tried_at != losses {
+            nodes::clock(connection)?;
+            connection.tried_at = losses;
+        }
         Ok(())
     }
 
     fn has_broken(&self, connection: &mut Connection) -> bool {
-        connection.is_broken()
+        let broken = connection.is_broken();
+        if broken {
+            self.losses.0.fetch_add(1, Ordering::Relaxed);
+        }
+        broken
     }
 }
 
@@ -109,7 +137,15 @@ pub type Lent = r2d2::PooledConnection<Manager>;
 
 impl Pool {
     /// A pool of at most `size` connections.
-    pub(super) fn new(database: &Database, purpose: Purpose, size: usize, queue: Option<&Queue>) -> Self {
+    pub(super) fn new(
+        database: &Database,
+        purpose: Purpose,
+        size: usize,
+        queue: Option<&Queue>,
+        losses: &Losses,
+    ) -> Self {
+        // Whoever works tries again by itself; people would see the error.
+        let tries = purpose.name == "read";
         let (last_error, name) = (Arc::new(Mutex::new(None)), purpose.name);
         let _ = queue; // only SQLite's writers queue
         let manager = Manager {
@@ -117,12 +153,13 @@ impl Pool {
             purpose,
             #[cfg(feature = "sqlite")]
             gate: queue.map(|queue| queue.0.clone()),
+            losses: losses.clone(),
             last_error: last_error.clone(),
         };
         let inner = r2d2::Pool::builder()
             .max_size(u32::try_from(size.max(1)).unwrap_or(u32::MAX))
             .min_idle(Some(0))
-            .test_on_check_out(false)
+            .test_on_check_out(tries)
             .connection_timeout(CHECKOUT)
             .idle_timeout(None)
             .max_lifetime(None)

@@ -45,17 +45,15 @@ pub fn fires(schedule: &Schedule) -> Result<(), (&'static str, Wrong)> {
         Err((field, Wrong { reason: reason.into(), help }))
     };
     let Schedule { trigger, start, end, jitter, .. } = schedule;
-    match (start, end) {
-        (Some(start), Some(end)) if end <= start => {
+    // Bounded on both sides no clock is needed to know.
+    if let (Some(start), Some(end)) = (start, end) {
+        if end <= start {
             return never("end", "is not after “start”", "give a later end, or take it out");
         }
-        (Some(start), Some(_)) if matches!(trigger, Trigger::Cron(_)) => {
-            // It is bounded on both sides: no clock is needed to know.
-            if schedule.timer(start.as_microsecond()).next(Micros::MIN).is_none() {
-                return never("end", "is before the first due time after “start”", "give a later end");
-            }
+        let is_cron = matches!(trigger, Trigger::Cron(_));
+        if is_cron && schedule.timer(start.as_microsecond()).next(Micros::MIN).is_none() {
+            return never("end", "is before the first due time after “start”", "give a later end");
         }
-        _ => {}
     }
     match trigger {
         Trigger::At(at) if start.is_some_and(|start| *at < start) => {

@@ -7,6 +7,10 @@ use crate::config::DatabaseUrl;
 use crate::error::{Error, Result};
 use crate::store::fault;
 
+/// How long a MySQL server may take until a connection stands: less than a caller waits for one.
+#[cfg(feature = "mysql")]
+const GREETING: std::time::Duration = std::time::Duration::from_secs(4);
+
 /// Opens a connection as its URL says, with nothing set yet.
 pub(in crate::store) fn establish(url: &DatabaseUrl) -> Result<Raw> {
     let failed = |error: diesel::ConnectionError| fault::connecting(url, &error);
@@ -20,12 +24,14 @@ pub(in crate::store) fn establish(url: &DatabaseUrl) -> Result<Raw> {
             diesel::pg::PgConnection::establish(url.expose()).map(Raw::Postgres).map_err(failed)
         }
         #[cfg(feature = "mysql")]
-        DatabaseUrl::Mysql(url) => crate::store::mysql_connection::patiently(|| {
-            Ok(crate::store::mysql_connection::MysqlConnection::establish(url.expose()))
-        })
-        .map_err(|error| Error::transient(error.to_string()))?
-        .map(Raw::Mysql)
-        .map_err(failed),
+        DatabaseUrl::Mysql(secret) => {
+            use crate::store::mysql_connection::{MysqlConnection, patiently, with_patience};
+            // A server that waits for the client to speak first is none of MySQL's.
+            with_patience(GREETING, || patiently(|| Ok(MysqlConnection::establish(secret.expose()))))
+                .map_err(|_| fault::silent(url, GREETING))?
+                .map(Raw::Mysql)
+                .map_err(failed)
+        }
         #[allow(unreachable_patterns)]
         _ => Err(Error::usage("this binary was built without the driver for that database")),
     }

@@ -188,7 +188,7 @@ fn schedules() {
             (
                 "at = \"2027-01-02T00:00:00Z\"\nend = \"2027-01-01T00:00:00Z\"",
                 "5:6 schedules.s.at",
-                &["is after “end”: ", "would never fire"],
+                &["is after “end”", "would never fire"],
             ),
             (
                 "at = \"2027-01-01T00:00:00Z\"\nstart = \"2027-01-02T00:00:00Z\"",
