@@ -78,7 +78,7 @@ fn every_route_asks_for_its_role(database: &TestDatabase) {
 }
 
 fn fire(api: &Api) -> usize {
-    let pass = Pass { node: "test".into(), lease: Duration::from_secs(60), overdue: Duration::ZERO };
+    let pass = Pass { node: "test".into(), lease: Duration::from_secs(60), overdue: Duration::ZERO, leave: Vec::new() };
     firings::pass(&mut api.state.store.work().unwrap(), &pass).unwrap().fired
 }
 

@@ -38,6 +38,17 @@ pub fn longest_interval() -> Duration {
     Duration::from_secs(days * 86_400)
 }
 
+/// That the end comes after the start; it is the end that is wrong otherwise.
+pub fn bounds(start: Option<Timestamp>, end: Option<Timestamp>) -> Result<(), Wrong> {
+    match (start, end) {
+        (Some(start), Some(end)) if end <= start => {
+            let help = "the schedule would never fire: give a later end, or take it out";
+            Err(Wrong { reason: "is not after “start”".into(), help: help.into() })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// That it fires at all, and that jitter leaves each due time before the next; the field that is wrong otherwise.
 pub fn fires(schedule: &Schedule) -> Result<(), (&'static str, Wrong)> {
     let never = |field, reason: &str, help: &str| {
@@ -45,15 +56,12 @@ pub fn fires(schedule: &Schedule) -> Result<(), (&'static str, Wrong)> {
         Err((field, Wrong { reason: reason.into(), help }))
     };
     let Schedule { trigger, start, end, jitter, .. } = schedule;
+    bounds(*start, *end).map_err(|wrong| ("end", wrong))?;
     // Bounded on both sides no clock is needed to know.
-    if let (Some(start), Some(end)) = (start, end) {
-        if end <= start {
-            return never("end", "is not after “start”", "give a later end, or take it out");
-        }
-        let is_cron = matches!(trigger, Trigger::Cron(_));
-        if is_cron && schedule.timer(start.as_microsecond()).next(Micros::MIN).is_none() {
-            return never("end", "is before the first due time after “start”", "give a later end");
-        }
+    if let (Trigger::Cron(_), Some(start), Some(_)) = (trigger, start, end)
+        && schedule.timer(start.as_microsecond()).next(Micros::MIN).is_none()
+    {
+        return never("end", "is before the first due time after “start”", "give a later end");
     }
     match trigger {
         Trigger::At(at) if start.is_some_and(|start| *at < start) => {
