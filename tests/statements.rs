@@ -128,8 +128,11 @@ fn a_key_has_its_columns_type(database: &TestDatabase) {
         + &sql_task("image", "INSERT INTO effects (entry, i, d) VALUES (:entry_id, :key + 1, :size)", "")
         + &source("image", "image", "\"id\"");
     let _node = Node::start(&config(database, &tasks)).wait_ready();
-    until_count(database, "shop", "completed", 3);
-    until_count(database, "image", "completed", 2);
+    // Not by entries: a sweep may collect a row that is marked in the same moment, and such an entry ends without a call.
+    for table in ["shop", "image"] {
+        let pending = format!("SELECT count(*) FROM {table} WHERE processed = FALSE");
+        until(LIMIT, "no row is pending", || database.number(&pending) == 0);
+    }
     let rows = database.query("SELECT i, t FROM effects WHERE t IS NOT NULL ORDER BY i, t");
     let text = |rows: Vec<Vec<Option<String>>>| -> Vec<String> {
         rows.into_iter().map(|row| row.into_iter().flatten().collect::<Vec<_>>().join(" ")).collect()
