@@ -4,14 +4,14 @@
 
 use crate::model::State;
 use crate::model::time::Micros;
-use crate::problems::words::{age, first_line, moment};
-use crate::store::entries::EntryShape;
+use crate::problems::words::{age, first_line, moment, number};
+use crate::store::entries::{EntryShape, Waits};
 use crate::store::tasks::TaskShape;
 
-/// What happens next to an entry; `task` is its task, if anything is known of it.
-pub fn next(entry: &EntryShape, task: Option<&TaskShape>, now: Micros) -> String {
+/// What happens next to an entry; `task` is its task, if anything is known of it, and `waits` the limit in its way.
+pub fn next(entry: &EntryShape, task: Option<&TaskShape>, waits: Option<&Waits>, now: Micros) -> String {
     match entry.state {
-        State::Pending => pending(entry, task, now),
+        State::Pending => pending(entry, task, waits, now),
         State::Running => running(entry, now),
         State::Completed => completed(entry),
         State::Failed if entry.attempt >= entry.max_attempts => {
@@ -36,7 +36,7 @@ fn retry(entry: &EntryShape) -> String {
     format!("Nothing more happens by itself; to try again: soloist entries retry {}", entry.id)
 }
 
-fn pending(entry: &EntryShape, task: Option<&TaskShape>, now: Micros) -> String {
+fn pending(entry: &EntryShape, task: Option<&TaskShape>, waits: Option<&Waits>, now: Micros) -> String {
     let name = &entry.task;
     if let Some(paused) = task.and_then(|task| task.paused.as_ref()) {
         let reason = match paused.reason.as_deref().map(first_line) {
@@ -60,10 +60,32 @@ fn pending(entry: &EntryShape, task: Option<&TaskShape>, now: Micros) -> String 
         let (at, after) = (moment(entry.run_at, now), age(entry.run_at - now));
         return format!("Starts at {at}, in {after}: attempt {attempt} of {}.", entry.max_attempts);
     }
+    if let Some(waits) = waits {
+        return limited(waits);
+    }
     let due = format!("Due since {}, for {}", moment(entry.run_at, now), age(now - entry.run_at));
     match task.and_then(|task| task.handler.as_deref()) {
         Some("pull") => format!("{due}: waits for an outside worker that asks for `{name}`."),
         _ => format!("{due}: attempt {attempt} of {} starts when its turn comes.", entry.max_attempts),
+    }
+}
+
+/// Which limit is in the way of an entry that is due.
+fn limited(waits: &Waits) -> String {
+    match waits {
+        Waits::ForEntry(id) => format!("Waits for entry {id}, which has the same key and came first."),
+        Waits::ForRuns { most: 1, running } => {
+            let runs = running.first().map(|id| format!(": {id} runs now")).unwrap_or_default();
+            format!("Waits for the one run that is allowed over all nodes{runs}.")
+        }
+        Waits::ForRuns { most, running } => {
+            let ids: Vec<_> = running.iter().map(i64::to_string).collect();
+            let others = most - i64::try_from(ids.len()).unwrap_or(*most);
+            let others = if others > 0 { format!(" and {} more", number(others)) } else { String::new() };
+            let most = number(*most);
+            format!("Waits for one of {most} runs that are allowed over all nodes: {}{others} run now.", ids.join(", "))
+        }
+        Waits::ForRate { rate, wait } => format!("Waits for the rate: {}, about {}.", rate.in_words(), age(*wait)),
     }
 }
 
@@ -145,7 +167,7 @@ mod tests {
     }
 
     fn say(entry: &EntryShape, task: Option<&TaskShape>) -> String {
-        next(entry, task, NOW)
+        next(entry, task, None, NOW)
     }
 
     #[test]
@@ -168,8 +190,22 @@ mod tests {
     }
 
     #[test]
+    fn what_a_limit_keeps_waiting_says_which() {
+        let http = task("http");
+        let say = |waits| next(&entry(State::Pending), Some(&http), Some(&waits), NOW);
+        assert_eq!(say(Waits::ForEntry(88_000)), "Waits for entry 88000, which has the same key and came first.");
+        let runs = |most, running: &[i64]| say(Waits::ForRuns { most, running: running.to_vec() });
+        assert_eq!(runs(2, &[7, 9]), "Waits for one of 2 runs that are allowed over all nodes: 7, 9 run now.");
+        assert_eq!(runs(1, &[7]), "Waits for the one run that is allowed over all nodes: 7 runs now.");
+        assert!(runs(20, &[1, 2, 3, 4]).ends_with(": 1, 2, 3, 4 and 16 more run now."));
+        let rate = crate::model::Rate { starts: 100, span: SECOND };
+        let rate = Waits::ForRate { rate, wait: 48 * SECOND };
+        assert_eq!(say(rate), "Waits for the rate: 100 a second, about 48 s.");
+    }
+
+    #[test]
     fn what_has_started_says_where_and_how_long() {
-        let say = |entry: &EntryShape| next(entry, None, NOW);
+        let say = |entry: &EntryShape| next(entry, None, None, NOW);
         assert!(say(&entry(State::Running)).starts_with("Runs on web-2 since 07:59 UTC, for 17 s. If web-2 dies"));
         assert_eq!(say(&entry(State::Completed)), "Completed in 1 s on web-2, at attempt 2.");
         assert!(

@@ -50,6 +50,20 @@ impl Rate {
     }
 }
 
+impl Rate {
+    /// For a sentence: `100 a second`.
+    pub fn in_words(self) -> String {
+        let unit = match self.span / SECOND {
+            1 => "a second",
+            60 => "a minute",
+            3600 => "an hour",
+            86_400 => "a day",
+            _ => return self.to_string(),
+        };
+        format!("{} {unit}", self.starts)
+    }
+}
+
 impl fmt::Display for Rate {
     /// As in the configuration: `100/s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -104,7 +118,7 @@ mod tests {
         let next = daily.next(None, NOW, 1);
         assert!(next > NOW + 86_300 * SECOND);
         assert_eq!((daily.room(Some(next), next - 1), daily.room(Some(next), next)), (0, 1));
-        assert_eq!(daily.to_string(), "1/d");
+        assert_eq!((daily.to_string().as_str(), daily.in_words().as_str()), ("1/d", "1 a day"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod filter;
 mod insert;
 mod read;
 mod shape;
+mod waits;
 
 pub use act::{Action, apply, cancel, delete, retry, run_now};
 pub use bulk::{Bulk, apply_in_bulk};
@@ -16,6 +17,7 @@ pub(in crate::store) use insert::insert_rows;
 pub use insert::{insert, insert_watched};
 pub use read::{get, installation, list};
 pub use shape::{AttemptShape, EntryShape, Page};
+pub use waits::{Waits, waits};
 
 /// The most that one page of a list holds.
 pub const LONGEST_PAGE: usize = 500;

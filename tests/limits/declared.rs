@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use house::{TestDatabase, on_every_backend};
+use soloist::config::Dedupe;
 use soloist::model::Rate;
+use soloist::store::entries::{self, Waits};
 use soloist::store::server::Strategy;
 use soloist::store::{nodes, rescue, tasks};
 
-use super::ground::{declare, node, open, task};
+use super::ground::{declare, fill_keys, node, open, take, task};
 
 fn the_last_to_declare_speaks_while_it_lives(database: &TestDatabase) {
     let store = open(database);
@@ -74,4 +76,41 @@ fn limits_are_shown_as_they_are_written(database: &TestDatabase) {
     assert_eq!((&shown["max_running"], shown["rate"].is_null(), shown["serial_by"].is_null()), (&0.into(), true, true));
 }
 
-on_every_backend!(the_last_to_declare_speaks_while_it_lives, at_once, limits_are_shown_as_they_are_written);
+/// Of a due entry it is said which limit is in its way.
+fn what_waits_says_for_which_limit(database: &TestDatabase) {
+    let store = open(database);
+    let mut connection = store.work().unwrap();
+    let both = task(|task| {
+        task.max_running = 2;
+        task.serial = true;
+        task.dedupe = Dedupe::None;
+    });
+    let claimant = node(&mut connection, "n", &both, Strategy::SkipLocked);
+    fill_keys(database, ["a", "a", "b", "b", "c"]);
+    let page = entries::list(&mut connection, &entries::Filter::default(), 9, None).unwrap();
+    let mut ids: Vec<i64> = page.items.iter().map(|entry| entry.id).collect();
+    ids.sort_unstable();
+    let mut other = store.work().unwrap();
+    let mut waits = |id| {
+        let entry = entries::get(&mut other, id).unwrap().unwrap();
+        let task = tasks::get(&mut other, "t").unwrap().unwrap();
+        let now = nodes::clock(&mut other).unwrap();
+        entries::waits(&mut other, &entry, &task, now).unwrap()
+    };
+    assert_eq!((waits(ids[0]), waits(ids[1])), (None, Some(Waits::ForEntry(ids[0]))));
+    assert_eq!(take(&mut connection, &claimant, 9).entries.len(), 2);
+    assert_eq!(waits(ids[3]), Some(Waits::ForEntry(ids[2])));
+    assert_eq!(waits(ids[4]), Some(Waits::ForRuns { most: 2, running: vec![ids[0], ids[2]] }));
+    let rate = Rate { starts: 1, span: 60_000_000 };
+    declare(&mut connection, claimant.node_id, &task(|task| task.rate = Some(rate)), None);
+    assert_eq!(take(&mut connection, &claimant, 1).entries[0].id, ids[1]);
+    let Some(Waits::ForRate { wait, .. }) = waits(ids[4]) else { panic!("{:?}", waits(ids[4])) };
+    assert!((100_000_000..=120_000_000).contains(&wait), "one has just started, and one is before it: {wait}");
+}
+
+on_every_backend!(
+    the_last_to_declare_speaks_while_it_lives,
+    at_once,
+    limits_are_shown_as_they_are_written,
+    what_waits_says_for_which_limit,
+);

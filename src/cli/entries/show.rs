@@ -31,7 +31,11 @@ impl Show {
         let now = nodes::clock(&mut connection)?;
         let task = tasks::get(&mut connection, &entry.task)?;
         print(&entry)?;
-        output::line(format!("\n{}", next::next(&entry, task.as_ref(), now)))?;
+        let waits = match &task {
+            Some(task) => entries::waits(&mut connection, &entry, task, now)?,
+            None => None,
+        };
+        output::line(format!("\n{}", next::next(&entry, task.as_ref(), waits.as_ref(), now)))?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -94,8 +94,41 @@ fn keys(dialect: Dialect) -> Keys {
     }
 }
 
+/// The entry that this one waits for: of the same key, running or come first.
+pub(in crate::store) fn ahead(connection: &mut Connection, id: i64) -> Result<Option<i64>> {
+    #[derive(QueryableByName)]
+    struct Ahead {
+        #[diesel(sql_type = Nullable<BigInt>)]
+        id: Option<i64>,
+    }
+    let [running, earlier, holder] = others(connection.dialect());
+    let sql = format!("SELECT COALESCE({running}, {earlier}, {holder}) AS id FROM soloist_entries e WHERE e.id = ?");
+    Ok(connection.first::<Ahead>(Statement::new(sql).bind(id))?.and_then(|row| row.id))
+}
+
+/// Subqueries for others of the key of `e`: one that runs, the first that came earlier, and one that holds the key and
+/// does either. By value, with a limit: an EXISTS might be answered by reading all that runs.
+fn others(dialect: Dialect) -> [String; 3] {
+    let Keys { column, table, of_index, of_entry, .. } = keys(dialect);
+    let of_key = format!("FROM {table} WHERE o.task = e.task AND o.{column} = {of_entry} AND {of_index}");
+    let holder = match dialect {
+        Dialect::Mysql => {
+            format!("FORCE INDEX (soloist_entries_key) WHERE h.task = e.task AND h.held_key = {of_entry}")
+        }
+        _ => "WHERE h.task = e.task AND h.dedupe_key = e.dedupe_key AND h.key_held = 1".to_owned(),
+    };
+    [
+        format!("(SELECT o.id {of_key} AND o.state = 'running' LIMIT 1)"),
+        format!("(SELECT o.id {of_key} AND o.state = 'pending' AND o.id < e.id ORDER BY o.id LIMIT 1)"),
+        format!(
+            "(SELECT h.id FROM soloist_entries AS h {holder} \
+             AND (h.state = 'running' OR (h.state = 'pending' AND h.id < e.id)) LIMIT 1)"
+        ),
+    ]
+}
+
 /// Those of these entries that are due in the level and whose turn it is: no other of the key runs, and none that came
-/// earlier waits. Each is asked by value, with a limit: an EXISTS might be answered by reading all that runs.
+/// earlier waits.
 fn whose_turn(connection: &mut Connection, level: Level<'_>, ids: &[i64]) -> Result<BTreeSet<(Micros, i64)>> {
     #[derive(QueryableByName)]
     struct Turn {
@@ -108,21 +141,11 @@ fn whose_turn(connection: &mut Connection, level: Level<'_>, ids: &[i64]) -> Res
         return Ok(BTreeSet::new());
     }
     let dialect = connection.dialect();
-    let Keys { column, table, of_index, of_entry, .. } = keys(dialect);
-    let of_key = format!("FROM {table} WHERE o.task = e.task AND o.{column} = {of_entry} AND {of_index}");
-    let holder = match dialect {
-        Dialect::Mysql => {
-            format!("FORCE INDEX (soloist_entries_key) WHERE h.task = e.task AND h.held_key = {of_entry}")
-        }
-        _ => "WHERE h.task = e.task AND h.dedupe_key = e.dedupe_key AND h.key_held = 1".to_owned(),
-    };
+    let [running, earlier, holder] = others(dialect);
     let sql = dialect.sql(&format!(
         "SELECT e.id, e.run_at FROM soloist_entries e WHERE {} AND e.state = 'pending' AND e.priority = ? \
          AND e.run_at <= {{now}} AND (e.dedupe_key IS NULL OR (\
-         (SELECT o.id {of_key} AND o.state = 'running' LIMIT 1) IS NULL \
-         AND (SELECT o.id {of_key} AND o.state = 'pending' AND o.id < e.id LIMIT 1) IS NULL \
-         AND (SELECT h.id FROM soloist_entries AS h {holder} \
-         AND (h.state = 'running' OR (h.state = 'pending' AND h.id < e.id)) LIMIT 1) IS NULL))",
+         {running} IS NULL AND {earlier} IS NULL AND {holder} IS NULL))",
         dialect.among_ids("e.id")
     ));
     let rows: Vec<Turn> = connection.load(Statement::new(sql).bind(dialect.ids(ids)).bind(level.priority))?;
