@@ -17,6 +17,7 @@ pub struct Error {
 enum Kind {
     Usage,
     Transient,
+    Unreachable,
     Conflict,
     NotFound,
     Refused,
@@ -35,6 +36,11 @@ impl Error {
     /// A passing fault: the same call may succeed later.
     pub fn transient(message: impl fmt::Display) -> Self {
         Self::new(Kind::Transient, message)
+    }
+
+    /// A passing fault: the database cannot be reached, or the connection to it is gone.
+    pub fn unreachable(message: impl fmt::Display) -> Self {
+        Self::new(Kind::Unreachable, message)
     }
 
     /// Somebody else holds what was asked for.
@@ -85,7 +91,12 @@ impl Error {
 
     /// True if the same call may succeed later.
     pub fn is_transient(&self) -> bool {
-        self.kind == Kind::Transient
+        matches!(self.kind, Kind::Transient | Kind::Unreachable)
+    }
+
+    /// True if the database cannot be reached, or the connection to it is gone.
+    pub fn is_unreachable(&self) -> bool {
+        self.kind == Kind::Unreachable
     }
 
     /// True if somebody else holds what was asked for.
@@ -107,7 +118,7 @@ impl Error {
     pub fn code(&self) -> &'static str {
         match self.kind {
             Kind::Usage => "usage",
-            Kind::Transient => "transient",
+            Kind::Transient | Kind::Unreachable => "transient",
             Kind::Conflict => "conflict",
             Kind::NotFound => "not_found",
             Kind::Refused => "refused",

@@ -73,10 +73,8 @@ signal.signal(signal.SIGTERM, stop)
 signal.signal(signal.SIGINT, stop)
 os.makedirs("frames", exist_ok=True)
 while not state["stopping"]:
-    state["idle"], begin = True, time.monotonic()
+    state["idle"] = True
     claimed = call("/tasks/render/claim", wait="20s", lease=LEASE) or sys.exit(1)
     state["idle"] = False
     for entry in claimed["entries"]:
         work(entry)
-    if not claimed["entries"] and time.monotonic() - begin < 1:
-        time.sleep(1)  # the node is about to stop, and answers at once

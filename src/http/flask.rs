@@ -13,6 +13,7 @@ use actix_web::middleware::from_fn;
 use actix_web::web;
 
 use super::auth;
+use super::metrics;
 use super::route::{delete, get, nothing_here, patch, post, resource};
 use crate::config::Role::{Admin, Read, Trigger};
 
@@ -20,6 +21,7 @@ use crate::config::Role::{Admin, Read, Trigger};
 pub(super) fn routes(service: &mut web::ServiceConfig) {
     let scheduler = web::scope("/scheduler")
         .wrap(from_fn(auth::authenticate))
+        .wrap(from_fn(metrics::count))
         .service(resource("", [get(Read, scheduler::info)]))
         .service(resource("/pause", [post(Admin, scheduler::pause)]))
         .service(resource("/resume", [post(Admin, scheduler::resume)]))

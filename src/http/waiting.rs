@@ -66,6 +66,11 @@ impl Waiting {
         self.room.closed.cancel();
     }
 
+    /// A problem once the node drains: it hands out nothing whose end it may not live to hear.
+    pub(super) fn open(&self) -> Result<(), Problem> {
+        if self.room.closed.is_cancelled() { Err(draining()) } else { Ok(()) }
+    }
+
     /// How many wait.
     pub fn count(&self) -> usize {
         self.room.queues().waiting
@@ -81,6 +86,11 @@ impl Waiting {
         self.room.entered.notify_one();
         Ok(place)
     }
+}
+
+fn draining() -> Problem {
+    let detail = "the node is draining before a stop: ask another";
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", detail).header(header::RETRY_AFTER, "1")
 }
 
 /// A new place at the end of its queue, and whether somebody must begin to look.
@@ -109,12 +119,12 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Waits for a turn; nothing when the time is over or nobody waits any longer. The place stays in the queue.
+    /// Waits for a turn; nothing when the time is over. The place stays in the queue.
     pub(super) async fn turn(&mut self, until: Instant) -> Result<Option<Turn>, Problem> {
         let closed = self.room.closed.clone();
         let heard = tokio::select! {
             biased;
-            () = closed.cancelled() => None,
+            () = closed.cancelled() => Some(Err(draining())),
             heard = timeout_at(until, self.heard.recv()) => heard.unwrap_or_default(),
         };
         let turn = || Turn { room: self.room.clone(), task: self.task.clone(), may_be_more: true };

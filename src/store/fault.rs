@@ -117,7 +117,8 @@ impl Fault {
     pub(super) fn into_error(self, error: &DieselError) -> Error {
         let message = describe(error);
         match self {
-            Self::Lost | Self::Passing => Error::transient(message),
+            Self::Lost => Error::unreachable(message),
+            Self::Passing => Error::transient(message),
             Self::Unique => Error::conflict(message),
             Self::Refused => Error::refused(message),
         }
@@ -148,7 +149,7 @@ pub(super) fn connecting(url: &DatabaseUrl, error: &ConnectionError) -> Error {
     if final_words.iter().any(|word| lower.contains(word)) {
         Error::refused(message)
     } else {
-        Error::transient(message)
+        Error::unreachable(message)
     }
 }
 
@@ -156,7 +157,7 @@ pub(super) fn connecting(url: &DatabaseUrl, error: &ConnectionError) -> Error {
 #[cfg(feature = "mysql")]
 pub(super) fn silent(url: &DatabaseUrl, waited: std::time::Duration) -> Error {
     let (place, waited) = (url.describe(), waited.as_secs());
-    Error::transient(format!(
+    Error::unreachable(format!(
         "cannot connect to {place}: no MySQL or MariaDB server answered within {waited} s; the URL of PostgreSQL begins \
          with postgres://"
     ))

@@ -17,10 +17,6 @@ pub(super) fn families(snapshot: Option<&Snapshot>) -> Vec<Family> {
         // The rest is of another moment, but that this is a problem is of this one.
         return vec![Family::new(of::DATABASE_UP).count(&[], 0_u64), problems(status)];
     }
-    if status.away {
-        // What was seen last is no figure of now.
-        return vec![Family::new(of::DATABASE_UP).count(&[], 0_u64), problems(status)];
-    }
     let mut families = vec![
         Family::new(of::DATABASE_UP).count(&[], 1_u64),
         Family::new(of::AGE).figure(&[], snapshot.age().as_secs_f64()),

@@ -54,7 +54,17 @@ pub fn hold(connection: &mut Connection, stopped: bool, by: &str, reason: &str) 
     ));
     let by: String = by.chars().take(100).collect();
     let state = if stopped { "stopped" } else { "paused" };
-    connection.execute(Statement::new(sql).bind(state).bind(by).bind(reason)).map(|_| ())
+    connection.transaction(|connection| {
+        await_passes(connection)?;
+        connection.execute(Statement::new(sql).bind(state).bind(by).bind(reason)).map(|_| ())
+    })
+}
+
+/// Waits for what fires at this moment, so that nothing fires once the hold is there. A pass leaves out what is locked
+/// and waits for nobody.
+fn await_passes(connection: &mut Connection) -> Result<()> {
+    let lock = "UPDATE soloist_schedules SET look_at = look_at WHERE look_at IS NOT NULL";
+    connection.execute(Statement::new(lock)).map(|_| ())
 }
 
 /// Lets those fire again that have no pause of their own, from their next due times on.

@@ -68,10 +68,15 @@ impl LastSeen {
         let mut tries = 0;
         loop {
             tries += 1;
-            // Whatever keeps a connection from being made, a wrong password too: nobody gets through.
-            let result = self.store.read().map_err(Fault::Away).and_then(|mut connection| {
+            let result = self.store.read().map_err(|error| match error.is_transient() && !error.is_unreachable() {
+                // All connections are in use: the database itself is there.
+                true => Fault::Other(error),
+                // Whatever keeps a connection from being made, a wrong password too: nobody gets through.
+                false => Fault::Away(error),
+            });
+            let result = result.and_then(|mut connection| {
                 facts(&mut connection)
-                    .map_err(|error| if error.is_transient() { Fault::Away(error) } else { Fault::Other(error) })
+                    .map_err(|error| if error.is_unreachable() { Fault::Away(error) } else { Fault::Other(error) })
             });
             match result {
                 Err(Fault::Away(_)) if tries < TRIES && start.elapsed() < AGAIN => {}

@@ -94,6 +94,7 @@ impl Drop for HandOut {
 
 /// Claims what is due; where nothing is, what becomes due within `wait`.
 pub(super) async fn claim(state: &Data<ApiState>, asked: &Asked, wait: Duration) -> Result<HandOut, Problem> {
+    state.waiting.open()?;
     let until = Instant::now() + wait;
     let mut out = claim_now(state, asked).await?;
     if wait.is_zero() || !out.entries.is_empty() {
