@@ -127,7 +127,7 @@ fn an_entry_is_accepted_and_steered(database: &TestDatabase) {
         (&["enqueue", "mail", "--payload", "{'a'}"], "payload: it is not JSON"),
         (&["enqueue", "mail", "--payload", "@/nowhere.json"], "/nowhere.json cannot be read"),
         (&["enqueue", "mail", "--priority", "10"], "--priority"),
-        (&["enqueue", "mail", "--at", "tomorrow"], "2027-01-01T03:00:00Z"),
+        (&["enqueue", "mail", "--at", "tomorrow"], "2027-01-01T00:00:00Z"),
         (&["enqueue", "mail", "--in", "5x"], "500ms, 30s"),
         (&["enqueue", "mail", "--in", "5s", "--at", "2027-01-01T00:00:00Z"], "cannot be used with"),
         (&["entries", "retry"], "say which entries"),
