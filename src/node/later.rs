@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::{Node, open};
+#[cfg(feature = "postgres")]
 use crate::actor::message::Wake;
 use crate::config::{self, DatabaseUrl};
 use crate::store::plan::TaskPlan;
