@@ -14,6 +14,7 @@ use tempfile::TempDir;
 on_every_backend!(
     rows_and_entries_are_worked_until_nothing_is_due,
     only_the_tasks_that_were_named,
+    what_a_rate_soon_allows_is_waited_for,
     what_fails_is_told_and_exits_1,
     a_source_that_cannot_be_swept_exits_1,
     waiting_retries_leave_no_room_for_more_rows,
@@ -109,6 +110,19 @@ fn rows_and_entries_are_worked_until_nothing_is_due(database: &TestDatabase) {
     // Nothing is due any more.
     let told = run.work(&[], 0);
     assert_eq!((&told["completed"], run.log().len()), (&0.into(), 41), "{told}");
+}
+
+/// A rate is no reason to leave work behind, unless the next start is far off.
+fn what_a_rate_soon_allows_is_waited_for(database: &TestDatabase) {
+    let tasks = format!("{MAIL}rate = \"20/s\"\n{}rate = \"1/h\"\n", MAIL.replace("mail", "rare"));
+    let run = Run::new(database, &tasks);
+    let mails = ["('mail', '{\"to\": \"ivo\"}')"; 12].join(", ");
+    let rest = "('rare', '{\"to\": \"eva\"}'), ('rare', '{\"to\": \"eva\"}')";
+    database.sql(&format!("INSERT INTO soloist_entries (task, payload) VALUES {mails}, {rest}"));
+    let told = run.work(&[], 0);
+    assert_eq!((&told["tasks"]["mail"]["completed"], &told["tasks"]["mail"]["due"]), (&12.into(), &0.into()), "{told}");
+    assert_eq!((&told["tasks"]["rare"]["completed"], &told["tasks"]["rare"]["due"]), (&1.into(), &1.into()), "{told}");
+    assert_eq!(run.log().len(), 13);
 }
 
 fn only_the_tasks_that_were_named(database: &TestDatabase) {

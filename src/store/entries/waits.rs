@@ -13,7 +13,7 @@ use crate::store::dialect::Dialect;
 use crate::store::statement::Statement;
 use crate::store::tasks::TaskShape;
 
-/// The most entries that are counted before one.
+/// So many that wait are looked at to count those before one.
 const COUNTED: i64 = 10_000;
 
 /// The most running entries that are named.
@@ -28,7 +28,7 @@ pub enum Waits {
     ForRuns {
         /// How many are allowed.
         most: i64,
-        /// A few of them, oldest first.
+        /// A few of them.
         running: Vec<i64>,
     },
     /// The rate.
@@ -58,10 +58,12 @@ pub fn waits(connection: &mut Connection, entry: &EntryShape, task: &TaskShape, 
         return Ok(Some(Waits::ForEntry(id)));
     }
     if limits.max_running > 0 && task.running >= limits.max_running {
+        // Any of them: an order would have some servers read the table in it.
         let sql = "SELECT id FROM soloist_entries WHERE state = 'running' AND node_id IS NOT NULL \
-                   AND finished_at IS NULL AND task = ? ORDER BY id LIMIT ?";
+                   AND finished_at IS NULL AND task = ? LIMIT ?";
         let rows: Vec<Id> = connection.load(Statement::new(sql).bind(entry.task.as_str()).bind(NAMED))?;
-        let running = rows.into_iter().map(|row| row.id).collect();
+        let mut running: Vec<_> = rows.into_iter().map(|row| row.id).collect();
+        running.sort_unstable();
         return Ok(Some(Waits::ForRuns { most: limits.max_running, running }));
     }
     let Some(rate) = limits.rate else { return Ok(None) };
@@ -86,11 +88,11 @@ fn before(connection: &mut Connection, entry: &EntryShape) -> Result<usize> {
     let dialect = connection.dialect();
     let index = if dialect == Dialect::Mysql { " FORCE INDEX (soloist_entries_claim)" } else { "" };
     let sql = dialect.sql(&format!(
-        "SELECT count(*) AS n FROM (SELECT 1 AS one FROM soloist_entries{index} WHERE task = ? AND state = 'pending' \
-         AND run_at <= {{now}} AND (priority < ? OR (priority = ? AND (run_at < ? OR (run_at = ? AND id < ?)))) \
-         ORDER BY priority, run_at, id LIMIT ?) AS waiting"
+        "SELECT count(*) AS n FROM (SELECT priority, run_at, id FROM soloist_entries{index} WHERE task = ? \
+         AND state = 'pending' ORDER BY priority, run_at, id LIMIT ?) AS w WHERE w.run_at <= {{now}} \
+         AND (w.priority < ? OR (w.priority = ? AND (w.run_at < ? OR (w.run_at = ? AND w.id < ?))))"
     ));
-    let statement = Statement::new(sql).bind(entry.task.as_str()).bind(entry.priority).bind(entry.priority);
-    let statement = statement.bind(entry.run_at).bind(entry.run_at).bind(entry.id).bind(COUNTED);
+    let statement = Statement::new(sql).bind(entry.task.as_str()).bind(COUNTED).bind(entry.priority);
+    let statement = statement.bind(entry.priority).bind(entry.run_at).bind(entry.run_at).bind(entry.id);
     Ok(usize::try_from(connection.number(statement)?).unwrap_or(0))
 }
