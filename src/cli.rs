@@ -4,6 +4,7 @@
 //! configuration.
 
 mod ask;
+mod audit;
 mod bench;
 mod check;
 mod completions;
@@ -87,6 +88,8 @@ enum Command {
     Nodes(nodes::Nodes),
     /// When a trigger is due: the next times of a cron expression or an interval
     Preview(preview::Preview),
+    /// Who changed what: pauses, retries, schedules
+    Audit(audit::Audit),
     /// What is wrong, and how the tasks stand
     Status(status::Status),
     /// Measure this installation on its own database
@@ -152,6 +155,7 @@ fn run(asked: &Asked, command: Command) -> Result<ExitCode> {
         Command::Tasks(command) => command.run(asked),
         Command::Preview(command) => command.run(asked),
         Command::Schedules(command) => command.run(asked),
+        Command::Audit(command) => command.run(asked),
         Command::Status(command) => command.run(asked),
         Command::Bench(command) => command.run(asked),
         Command::Firings(command) => command.run(asked),

@@ -11,6 +11,7 @@ mod claim_token;
 mod cursor;
 mod docs;
 mod events;
+mod failures;
 mod fields;
 mod flask;
 mod health;
@@ -33,11 +34,13 @@ use std::sync::Arc;
 
 use actix_web::web;
 
+pub use api::listed;
 pub use docs::openapi_json;
 pub use events::Events;
 pub use metrics::{DEFINITIONS, Definition, Kind};
 pub use problem::Problem;
 pub use readiness::Readiness;
+pub use route::Listed;
 pub use snapshots::{Snapshot, Snapshots};
 pub use state::{ApiState, Sources, Wake};
 pub use tokens::Tokens;

@@ -2,6 +2,7 @@
 //!
 //! Pure: no database, no actor, no clock is touched here.
 
+pub mod by;
 pub mod entry;
 pub mod failure;
 pub mod new_entry;
@@ -14,6 +15,7 @@ pub mod sums;
 pub mod time;
 pub mod trace;
 
+pub use by::{By, Via};
 pub use entry::{Entry, State};
 pub use new_entry::{NewEntry, RunAt};
 pub use outcome::Outcome;

@@ -4,6 +4,7 @@
 //! between backends is in `dialect` and in `claim`. No clock but the database's, no rule but what a statement needs.
 
 pub mod attempts;
+pub mod audit;
 pub mod bench;
 pub mod claim;
 mod connection;

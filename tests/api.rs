@@ -4,6 +4,10 @@
 
 #[path = "api/access.rs"]
 mod access;
+#[path = "api/audit.rs"]
+mod audit;
+#[path = "api/bulk.rs"]
+mod bulk;
 #[path = "api/claims.rs"]
 mod claims;
 #[path = "api/entries.rs"]
@@ -14,10 +18,14 @@ mod events;
 mod flask;
 #[path = "api/idempotency.rs"]
 mod idempotency;
+#[path = "api/lists.rs"]
+mod lists;
 #[path = "api/metrics.rs"]
 mod metrics;
 #[path = "api/refusals.rs"]
 mod refusals;
+#[path = "api/routes.rs"]
+mod routes;
 #[path = "api/rows.rs"]
 mod rows;
 #[path = "api/schedules.rs"]

@@ -1,6 +1,8 @@
 //! The real binary, as people type it, on every backend.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "cli/changes.rs"]
+mod changes;
 #[path = "cli/schedules.rs"]
 mod schedules;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use house::{Backend, TestDatabase, on_every_backend};
 use soloist::config::{ClaimChoice, Database, DatabaseUrl, Secret, Synchronous, Wake};
-use soloist::model::{NewEntry, RunAt, State};
+use soloist::model::{By, NewEntry, RunAt, State};
 use soloist::store::entries::{self, Action, Filter};
 use soloist::store::{Lent, Store, migrate};
 
@@ -106,7 +106,7 @@ fn a_taken_key_is_a_conflict(database: &TestDatabase) {
     let twins = entries::insert(c, &[keyed("mail", "8"), keyed("mail", "8")]).unwrap_err();
     assert!(twins.is_usage() && twins.to_string().contains("entry 1 and again in entry 2"), "{twins}");
 
-    entries::cancel(c, holder).unwrap();
+    entries::cancel(c, holder, &By::cli("cli")).unwrap();
     entries::insert(c, &[keyed("mail", "7")]).expect("a final entry holds no key");
 }
 
@@ -148,17 +148,17 @@ fn lists_go_on_where_they_ended(database: &TestDatabase) {
 fn retry_gives_attempts_and_takes_the_key_again(database: &TestDatabase) {
     let c = &mut open(database);
     let id = entries::insert(c, &[keyed("mail", "7")]).unwrap()[0];
-    let early = entries::retry(c, id).unwrap_err();
+    let early = entries::retry(c, id, &By::cli("cli")).unwrap_err();
     assert!(early.is_conflict() && early.to_string().contains("is pending"), "{early}");
     database.sql(&format!(
         "UPDATE soloist_entries SET state = 'failed', attempt = 4, key_held = 0, node_id = 3, finished_at = 5, \
          run_at = 1, error = 'no' WHERE id = {id}"
     ));
     let other = entries::insert(c, &[keyed("mail", "7")]).unwrap()[0];
-    let taken = entries::retry(c, id).unwrap_err();
+    let taken = entries::retry(c, id, &By::cli("cli")).unwrap_err();
     assert!(taken.is_conflict());
     assert_eq!(taken.entry_id(), Some(other));
-    entries::delete(c, other).unwrap();
+    entries::delete(c, other, &By::cli("cli")).unwrap();
 
     database.sql(
         "INSERT INTO soloist_nodes (id, name, roles, version, started_at, seen_at, lease_until) \
@@ -167,13 +167,13 @@ fn retry_gives_attempts_and_takes_the_key_again(database: &TestDatabase) {
          VALUES (3, 'task', 'mail', '{\"handler\":\"http\",\"max_attempts\":3}', 1)",
     );
     assert_eq!(entries::get(c, id).unwrap().unwrap().node.as_deref(), Some("web-1"));
-    entries::retry(c, id).unwrap();
+    entries::retry(c, id, &By::cli("cli")).unwrap();
     let entry = entries::get(c, id).unwrap().unwrap();
     assert_eq!((entry.state, entry.attempt, entry.max_attempts), (State::Pending, 4, 7));
     assert_eq!((entry.node, entry.finished_at, entry.error.as_deref()), (None, None, Some("no")));
     assert!(entry.run_at >= entry.created_at);
     assert_eq!(entries::insert(c, &[keyed("mail", "7")]).unwrap_err().entry_id(), Some(id), "it holds its key again");
-    assert!(entries::retry(c, 999).unwrap_err().is_not_found());
+    assert!(entries::retry(c, 999, &By::cli("cli")).unwrap_err().is_not_found());
 }
 
 fn cancel_ends_a_claim(database: &TestDatabase) {
@@ -186,7 +186,7 @@ fn cancel_ends_a_claim(database: &TestDatabase) {
          lease_until = 9 WHERE id = {running}; UPDATE soloist_entries SET source = 1 WHERE id = {source}"
     ));
     for id in &ids {
-        entries::cancel(c, *id).unwrap();
+        entries::cancel(c, *id, &By::cli("cli")).unwrap();
     }
     assert_eq!(states(database), ["cancelled"; 3]);
     let entry = entries::get(c, running).unwrap().unwrap();
@@ -197,7 +197,7 @@ fn cancel_ends_a_claim(database: &TestDatabase) {
     assert_eq!(attempts[0].node.as_deref(), Some("outside worker"));
     assert_eq!(database.number(&format!("SELECT claim FROM soloist_entries WHERE id = {running}")), 5);
     assert_eq!(entries::insert(c, &[keyed("mail", "row")]).unwrap_err().entry_id(), Some(source), "a row stays out");
-    assert!(entries::cancel(c, running).unwrap_err().is_conflict());
+    assert!(entries::cancel(c, running, &By::cli("cli")).unwrap_err().is_conflict());
 }
 
 fn delete_takes_attempts_too(database: &TestDatabase) {
@@ -207,16 +207,16 @@ fn delete_takes_attempts_too(database: &TestDatabase) {
         "INSERT INTO soloist_attempts (entry_id, claim, attempt, finished_at, outcome) VALUES ({id}, 1, 1, 1, 'retry'); \
          UPDATE soloist_entries SET state = 'running', node_id = 0 WHERE id = {id}"
     ));
-    let runs = entries::delete(c, id).unwrap_err();
+    let runs = entries::delete(c, id, &By::cli("cli")).unwrap_err();
     assert!(runs.is_conflict() && runs.to_string().contains("is running"), "{runs}");
     database.sql("UPDATE soloist_entries SET state = 'completed', finished_at = 1, claim = 2, attempt = 2");
     let attempts = entries::get(c, id).unwrap().unwrap().attempts.unwrap();
     let outcomes: Vec<_> = attempts.iter().map(|attempt| (attempt.attempt, attempt.outcome.as_str())).collect();
     assert_eq!(outcomes, [(1, "retry"), (2, "completed")], "a silent success has no row and is shown");
-    entries::delete(c, id).unwrap();
+    entries::delete(c, id, &By::cli("cli")).unwrap();
     assert_eq!(database.number("SELECT count(*) FROM soloist_entries"), 0);
     assert_eq!(database.number("SELECT count(*) FROM soloist_attempts"), 0);
-    assert!(entries::delete(c, id).unwrap_err().is_not_found());
+    assert!(entries::delete(c, id, &By::cli("cli")).unwrap_err().is_not_found());
 }
 
 fn bulk_counts_what_it_leaves_out(database: &TestDatabase) {
@@ -230,22 +230,22 @@ fn bulk_counts_what_it_leaves_out(database: &TestDatabase) {
     ));
     let holder = entries::insert(c, &[keyed("mail", "9")]).unwrap()[0];
     let failed = Filter { task: Some("mail".into()), error: Some("50%".into()), ..Filter::default() };
-    let dry = entries::apply_in_bulk(c, Action::Retry, &failed, true).unwrap();
-    assert_eq!((dry.matched, dry.changed, dry.left_out), (2099, 0, 0));
+    let dry = entries::apply_in_bulk(c, Action::Retry, &failed, true, &By::cli("cli")).unwrap();
+    assert_eq!((dry.matched, dry.changed, dry.left_out), (2099, 0, 1), "one's key is held by {holder}");
     database.sql("INSERT INTO soloist_entries (task, state, error, finished_at) VALUES ('mail', 'failed', '50%', 9000000000000000)");
     let meant = Filter { before: Some(dry.before), ..failed.clone() };
-    let done = entries::apply_in_bulk(c, Action::Retry, &meant, false).unwrap();
-    assert_eq!((done.matched, done.changed, done.left_out), (2099, 2098, 1), "one's key is held by {holder}");
+    let done = entries::apply_in_bulk(c, Action::Retry, &meant, false, &By::cli("cli")).unwrap();
+    assert_eq!((done.matched, done.changed, done.left_out), (2099, 2098, 1));
 
     let all = Filter { task: Some("mail".into()), ..Filter::default() };
-    let cancelled = entries::apply_in_bulk(c, Action::Cancel, &all, false).unwrap();
+    let cancelled = entries::apply_in_bulk(c, Action::Cancel, &all, false, &By::cli("cli")).unwrap();
     assert_eq!((cancelled.matched, cancelled.changed), (2101, 2100));
     let old = Filter { older_than: Some(3_600_000_000), ..all.clone() };
-    assert_eq!(entries::apply_in_bulk(c, Action::Delete, &old, false).unwrap().matched, 0);
+    assert_eq!(entries::apply_in_bulk(c, Action::Delete, &old, false, &By::cli("cli")).unwrap().matched, 0);
     let some = Filter { ids: Some(ids[..3].to_vec()), ..Filter::default() };
-    assert_eq!(entries::apply_in_bulk(c, Action::Delete, &some, false).unwrap().changed, 3);
+    assert_eq!(entries::apply_in_bulk(c, Action::Delete, &some, false, &By::cli("cli")).unwrap().changed, 3);
     let started = std::time::Instant::now();
-    assert_eq!(entries::apply_in_bulk(c, Action::Delete, &all, false).unwrap().changed, 2098);
+    assert_eq!(entries::apply_in_bulk(c, Action::Delete, &all, false, &By::cli("cli")).unwrap().changed, 2098);
     assert!(started.elapsed() < Duration::from_secs(10), "a chunk is deleted by key: {:?}", started.elapsed());
     assert_eq!(database.number("SELECT count(*) FROM soloist_entries"), 1);
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use house::{TestDatabase, on_every_backend, until_some};
 use soloist::config::schedule::{Definition, Overlap, Schedule, Trigger};
 use soloist::config::{Database, DatabaseUrl};
+use soloist::model::By;
 use soloist::store::firings::{self, Pass};
 use soloist::store::{Store, entries, migrate};
 
@@ -115,7 +116,7 @@ fn what_became_of_the_work_outlives_its_entry(database: &TestDatabase) {
     let shown = &firings::list(c, Some("s"), None, 10).unwrap()[0];
     assert_eq!((shown.result.as_deref(), shown.attempts, shown.ended_at), (Some("failed"), Some(3), Some(77)));
     let id = shown.entry_id.unwrap();
-    entries::delete(c, id).unwrap();
+    entries::delete(c, id, &By::cli("cli")).unwrap();
     assert_eq!(database.number("SELECT count(*) FROM soloist_entries"), 0);
     let shown = &firings::list(c, None, None, 10).unwrap()[0];
     assert_eq!((shown.result.as_deref(), shown.attempts, shown.ended_at), (Some("failed"), Some(3), Some(77)));

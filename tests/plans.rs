@@ -12,6 +12,8 @@ mod calls;
 mod explain;
 #[path = "plans/fill.rs"]
 mod fill;
+#[path = "plans/pages.rs"]
+mod pages;
 
 use std::time::{Duration, Instant};
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{Config, DatabaseUrl, Purpose, print};
 use crate::error::{Error, Result};
+use crate::model::By;
 use crate::store::migrate::{self, Schema};
 use crate::store::{Lent, Store};
 
@@ -62,9 +63,8 @@ pub(super) fn has_tables(store: &Store, connection: &mut Lent) -> Result<()> {
 }
 
 /// Who sits at this terminal, for the record.
-pub(super) fn who() -> String {
-    ["USER", "LOGNAME"]
-        .into_iter()
-        .find_map(|name| std::env::var(name).ok().filter(|user| !user.is_empty()))
-        .unwrap_or_else(|| "cli".to_owned())
+pub(super) fn who() -> By {
+    let user =
+        ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok().filter(|user| !user.is_empty()));
+    By::cli(user.unwrap_or_else(|| "cli".to_owned()))
 }

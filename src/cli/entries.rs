@@ -2,17 +2,19 @@
 
 mod change;
 mod show;
+mod which;
 
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 
 use super::ask::Asked;
 use super::time_text::shown;
 use super::{output, table};
 use crate::error::Result;
-use crate::model::State;
-use crate::store::entries::{self, Action, EntryShape, Filter};
+use crate::store::Connection;
+use crate::store::entries::{self, Action, EntryShape, Filter, Page};
+use which::Which;
 
 /// `soloist entries`
 #[derive(Debug, Subcommand)]
@@ -31,40 +33,11 @@ pub(super) enum Entries {
     Delete(change::Change),
 }
 
-/// A state, as people type it.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum StateWord {
-    Pending,
-    Running,
-    Completed,
-    Failed,
-    Cancelled,
-}
-
-impl StateWord {
-    fn state(self) -> State {
-        match self {
-            Self::Pending => State::Pending,
-            Self::Running => State::Running,
-            Self::Completed => State::Completed,
-            Self::Failed => State::Failed,
-            Self::Cancelled => State::Cancelled,
-        }
-    }
-}
-
 /// `soloist entries list`
 #[derive(Debug, Args)]
 pub(super) struct List {
-    /// Only of this task
-    #[arg(long)]
-    task: Option<String>,
-    /// Only in this state
-    #[arg(long)]
-    state: Option<StateWord>,
-    /// Only with this key
-    #[arg(long)]
-    key: Option<String>,
+    #[command(flatten)]
+    which: Which,
     /// At most this many, to 500
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=500))]
     limit: u16,
@@ -89,9 +62,8 @@ impl Entries {
 impl List {
     fn run(self, asked: &Asked) -> Result<ExitCode> {
         let mut connection = asked.connect()?;
-        let filter =
-            Filter { task: self.task, state: self.state.map(StateWord::state), key: self.key, ..Filter::default() };
-        let page = entries::list(&mut connection, &filter, self.limit.into(), self.cursor.as_deref())?;
+        let filter = self.which.filter()?;
+        let page = page(&mut connection, &filter, self.limit.into(), self.cursor)?;
         if asked.json {
             output::json(&page)?;
             return Ok(ExitCode::SUCCESS);
@@ -103,6 +75,24 @@ impl List {
             output::note(format!("There are more: --cursor {cursor}"));
         }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// A whole page, however many rows must be looked at for it: as many looks as that takes.
+fn page(
+    connection: &mut Connection,
+    filter: &Filter,
+    limit: usize,
+    mut cursor: Option<String>,
+) -> Result<Page<EntryShape>> {
+    let mut items = Vec::new();
+    loop {
+        let mut looked = entries::list(connection, filter, limit - items.len(), cursor.as_deref())?;
+        items.append(&mut looked.items);
+        cursor = looked.next_cursor;
+        if cursor.is_none() || items.len() >= limit {
+            return Ok(Page { items, next_cursor: cursor });
+        }
     }
 }
 

@@ -89,7 +89,7 @@ impl Schedules {
             Self::Change(change) => change.run(asked)?,
             Self::Import(import) => import.run(asked)?,
             Self::Remove(Named { name }) => {
-                schedules::remove(&mut *asked.connect()?, &name)?;
+                schedules::remove(&mut *asked.connect()?, &name, &who())?;
                 let words = format!("{name} is removed; what it has made goes on.");
                 said(asked, &words, &json!({ "name": name, "removed": true }))?;
             }
@@ -104,7 +104,7 @@ impl Schedules {
                 said(asked, words, &json!({ "all": true, "paused": true }))?;
             }
             Self::Resume(Resume { which: Which { name: Some(name), .. } }) => {
-                let schedule = schedules::resume(&mut *asked.connect()?, &name)?;
+                let schedule = schedules::resume(&mut *asked.connect()?, &name, &who())?;
                 let next = schedule.next_fire_at.map(|at| format!(", next at {}", due(at)));
                 let held = schedule
                     .paused
@@ -113,7 +113,7 @@ impl Schedules {
                 said(asked, &format!("{name} fires again{}.", next.or(held).unwrap_or_default()), &schedule)?;
             }
             Self::Resume(_) => {
-                schedules::release(&mut *asked.connect()?)?;
+                schedules::release(&mut *asked.connect()?, &who())?;
                 let words = "all schedules fire again that have no pause of their own.";
                 said(asked, words, &json!({ "all": true, "paused": false }))?;
             }

@@ -11,7 +11,7 @@ use super::{output, table};
 use crate::error::{Error, Result};
 use crate::model::{NewEntry, new_entry};
 use crate::store::tasks::{self, Limits, TaskShape, declared};
-use crate::store::{Lent, entries, sweeps};
+use crate::store::{Lent, entries, holds, sweeps};
 
 /// `soloist tasks`
 #[derive(Debug, Subcommand)]
@@ -26,6 +26,8 @@ pub(super) enum Tasks {
     Pause(Pause),
     /// Let it go on
     Resume(Named),
+    /// Try its host now, if it is held back
+    Probe(Named),
 }
 
 /// A task's name.
@@ -69,12 +71,19 @@ impl Tasks {
                 said(asked, &task, words, json!({ "task": task, "paused": true, "changed": paused }))?;
             }
             Self::Resume(Named { task }) => {
-                let resumed = tasks::resume(&mut connection, &task)?;
+                let resumed = tasks::resume(&mut connection, &task, &who())?;
                 if !resumed {
                     known_or_nobody(&mut connection, &task)?;
                 }
                 let words = if resumed { "goes on" } else { "was not paused" };
                 said(asked, &task, words, json!({ "task": task, "paused": false, "changed": resumed }))?;
+            }
+            Self::Probe(Named { task }) => {
+                if !holds::probe_now(&mut connection, &task, &who())? {
+                    known_or_nobody(&mut connection, &task)?;
+                    return Err(Error::conflict(format!("{task} is not held back: its host is called as it is due")));
+                }
+                said(asked, &task, "is tried now", json!({ "task": task, "probed": true }))?;
             }
         }
         Ok(ExitCode::SUCCESS)

@@ -62,3 +62,14 @@ pub enum Role {
     /// Does all.
     Admin,
 }
+
+impl Role {
+    /// As the configuration has it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Trigger => "trigger",
+            Self::Admin => "admin",
+        }
+    }
+}

@@ -3,6 +3,7 @@
 //! The only place that reads `Authorization`. No token is ever taken from anywhere else.
 
 use std::future::{Ready, ready};
+use std::time::Duration;
 
 use actix_web::body::BoxBody;
 use actix_web::dev::{self, ServiceRequest, ServiceResponse};
@@ -40,7 +41,7 @@ pub(super) async fn authorise(
     match role {
         Some(role) if role >= needed => next.call(request).await,
         Some(role) => {
-            let detail = format!("this needs a token of role {}; yours is {}", word(needed), word(role));
+            let detail = format!("this needs a token of role {}; yours is {}", needed.word(), role.word());
             let problem = Problem::new(StatusCode::FORBIDDEN, "forbidden", detail);
             Ok(request.into_response(problem.error_response()))
         }
@@ -71,9 +72,24 @@ fn identify(request: &HttpRequest) -> Result<Caller, Problem> {
     if !scheme.eq_ignore_ascii_case("bearer") || token.is_empty() {
         return Err(unauthenticated("the Authorization header holds no bearer token"));
     }
-    let state = request.app_data::<web::Data<ApiState>>();
-    let caller = state.and_then(|state| state.tokens.find(token));
-    caller.ok_or_else(|| unauthenticated("the token is not known here"))
+    let Some(state) = request.app_data::<web::Data<ApiState>>() else {
+        return Err(unauthenticated("no token is known here"));
+    };
+    if let Some(caller) = state.tokens.find(token) {
+        return Ok(caller);
+    }
+    match request.peer_addr().and_then(|peer| state.tokens.failed(peer.ip())) {
+        Some(wait) => Err(too_many(wait)),
+        None => Err(unauthenticated("the token is not known here")),
+    }
+}
+
+fn too_many(wait: Duration) -> Problem {
+    let seconds = wait.as_secs() + 1;
+    let detail =
+        format!("too many log-ins from this address failed: try again in {seconds} s, or with a token that is known");
+    Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_failures", detail)
+        .header(header::RETRY_AFTER, seconds.to_string())
 }
 
 fn unauthenticated(why: &str) -> Problem {
@@ -81,12 +97,4 @@ fn unauthenticated(why: &str) -> Problem {
         format!("{why}: send Authorization: Bearer TOKEN, with a token of [[http.tokens]] or of soloist.token");
     Problem::new(StatusCode::UNAUTHORIZED, "unauthenticated", detail)
         .header(header::WWW_AUTHENTICATE, "Bearer realm=\"soloist\"")
-}
-
-fn word(role: Role) -> &'static str {
-    match role {
-        Role::Read => "read",
-        Role::Trigger => "trigger",
-        Role::Admin => "admin",
-    }
 }

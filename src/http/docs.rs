@@ -8,7 +8,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use super::answer::{self, Answer};
 use super::api::document;
 use super::metrics;
-use super::route::{open, resource};
+use super::route::{open, place};
 
 /// Nothing but what comes from here, and nothing inline.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; \
@@ -23,7 +23,7 @@ pub(super) fn routes(service: &mut web::ServiceConfig) {
         ("/api/v1/docs.js", open(Method::GET, script)),
     ];
     for (path, verb) in routes {
-        service.service(resource(path, [verb]).wrap(from_fn(metrics::count)));
+        service.service(place(path, [verb]).resource().wrap(from_fn(metrics::count)));
     }
 }
 

@@ -135,6 +135,11 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Whole numbers.
+    pub(super) fn integers(&mut self, name: &'static str) -> Result<Option<Vec<i64>>, Problem> {
+        self.typed(name, "an array of whole numbers")
+    }
+
     /// An instant, as RFC 3339.
     pub(super) fn instant(&mut self, name: &'static str) -> Result<Option<Micros>, Problem> {
         let Some(text) = self.text(name)? else { return Ok(None) };

@@ -14,7 +14,7 @@ use actix_web::web;
 
 use super::auth;
 use super::metrics;
-use super::route::{delete, get, nothing_here, patch, post, resource};
+use super::route::{delete, get, nothing_here, patch, place, post};
 use crate::config::Role::{Admin, Read, Trigger};
 
 /// All routes under `/scheduler`, behind a token.
@@ -22,19 +22,19 @@ pub(super) fn routes(service: &mut web::ServiceConfig) {
     let scheduler = web::scope("/scheduler")
         .wrap(from_fn(auth::authenticate))
         .wrap(from_fn(metrics::count))
-        .service(resource("", [get(Read, scheduler::info)]))
-        .service(resource("/pause", [post(Admin, scheduler::pause)]))
-        .service(resource("/resume", [post(Admin, scheduler::resume)]))
-        .service(resource("/start", [post(Admin, scheduler::start)]))
-        .service(resource("/shutdown", [post(Admin, scheduler::shutdown)]))
-        .service(resource("/jobs", [get(Read, jobs::list), post(Admin, jobs::add)]))
-        .service(resource(
-            "/jobs/{job}",
-            [get(Read, jobs::show), delete(Admin, jobs::remove), patch(Admin, jobs::change)],
-        ))
-        .service(resource("/jobs/{job}/pause", [post(Admin, jobs::pause)]))
-        .service(resource("/jobs/{job}/resume", [post(Admin, jobs::resume)]))
-        .service(resource("/jobs/{job}/run", [post(Trigger, jobs::run)]))
+        .service(place("", [get(Read, scheduler::info)]).resource())
+        .service(place("/pause", [post(Admin, scheduler::pause)]).resource())
+        .service(place("/resume", [post(Admin, scheduler::resume)]).resource())
+        .service(place("/start", [post(Admin, scheduler::start)]).resource())
+        .service(place("/shutdown", [post(Admin, scheduler::shutdown)]).resource())
+        .service(place("/jobs", [get(Read, jobs::list), post(Admin, jobs::add)]).resource())
+        .service(
+            place("/jobs/{job}", [get(Read, jobs::show), delete(Admin, jobs::remove), patch(Admin, jobs::change)])
+                .resource(),
+        )
+        .service(place("/jobs/{job}/pause", [post(Admin, jobs::pause)]).resource())
+        .service(place("/jobs/{job}/resume", [post(Admin, jobs::resume)]).resource())
+        .service(place("/jobs/{job}/run", [post(Trigger, jobs::run)]).resource())
         .default_service(web::to(nothing_here));
     service.service(scheduler);
 }

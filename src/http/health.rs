@@ -8,17 +8,21 @@ use serde_json::json;
 use super::answer::{self, Answer};
 use super::metrics;
 use super::problem::Problem;
-use super::route::{open, resource};
+use super::route::{open, place};
 use super::state::ApiState;
 
 /// The two routes.
 pub(super) fn routes(service: &mut web::ServiceConfig) {
     service
         .service(
-            resource("/healthz", [open(Method::GET, live), open(Method::HEAD, live)]).wrap(from_fn(metrics::count)),
+            place("/healthz", [open(Method::GET, live), open(Method::HEAD, live)])
+                .resource()
+                .wrap(from_fn(metrics::count)),
         )
         .service(
-            resource("/readyz", [open(Method::GET, ready), open(Method::HEAD, ready)]).wrap(from_fn(metrics::count)),
+            place("/readyz", [open(Method::GET, ready), open(Method::HEAD, ready)])
+                .resource()
+                .wrap(from_fn(metrics::count)),
         );
 }
 

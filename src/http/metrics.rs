@@ -20,7 +20,7 @@ use super::answer::Answer;
 use super::auth;
 use super::problem::Problem;
 use super::query::Query;
-use super::route::{get, resource};
+use super::route::{get, place};
 use super::state::ApiState;
 use crate::config::Role::Read;
 
@@ -35,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The route, behind a token like those of the API.
 pub(super) fn routes(service: &mut ServiceConfig) {
-    let metrics = resource("/metrics", [get(Read, show)]);
+    let metrics = place("/metrics", [get(Read, show)]).resource();
     service.service(metrics.wrap(from_fn(auth::authenticate)).wrap(from_fn(count)));
 }
 

@@ -12,6 +12,8 @@ use crate::config::nearest;
 const MOST: usize = 500;
 /// What a list gives when not told.
 const USUAL: usize = 50;
+/// The longest text that is looked for.
+const LONGEST: usize = 255;
 
 /// How much of a list, and from where: what [`Query::limit`] and `cursor` read, for the document.
 #[derive(IntoParams)]
@@ -50,6 +52,16 @@ impl Query {
     /// A parameter's text; an empty one counts as not given.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// The same where it goes to the database as it is.
+    pub(super) fn plain_text(&self, name: &str) -> Result<Option<String>, Problem> {
+        match self.text(name) {
+            Some(text) if text.contains('\0') || text.chars().count() > LONGEST => {
+                Err(wrong(name, &format!("must have at most {LONGEST} characters, none of them NUL")))
+            }
+            text => Ok(text.map(str::to_owned)),
+        }
     }
 
     /// How many items a list is asked for.

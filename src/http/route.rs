@@ -1,4 +1,4 @@
-//! How a route is written down: path, method, role, handler, together in one line.
+//! How a route is written down: path, method, role, handler, together in one line; and how such lines are listed.
 
 use actix_web::dev::ServiceRequest;
 use actix_web::http::{Method, StatusCode, header};
@@ -13,7 +13,25 @@ use crate::config::Role;
 /// One method of a resource.
 pub(super) struct Verb {
     method: Method,
+    role: Option<Role>,
     route: Route,
+}
+
+/// A path with its methods.
+pub(super) struct Place {
+    path: &'static str,
+    verbs: Vec<Verb>,
+}
+
+/// A route that a token opens, for those who list them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// The method.
+    pub method: String,
+    /// The path below `/api/v1`, with what varies in braces.
+    pub path: &'static str,
+    /// The least role that it asks for.
+    pub role: Role,
 }
 
 /// A handler for `method`, for everybody.
@@ -24,7 +42,7 @@ where
     F::Output: Responder + 'static,
 {
     let route = web::method(method.clone()).to(handler);
-    Verb { method, route }
+    Verb { method, role: None, route }
 }
 
 /// A handler for `method`, for callers whose token includes `role`.
@@ -36,7 +54,7 @@ where
 {
     let check = from_fn(move |request: ServiceRequest, next: Next<_>| auth::authorise(role, request, next));
     let route = web::method(method.clone()).to(handler).wrap(check);
-    Verb { method, route }
+    Verb { method, role: Some(role), route }
 }
 
 /// A handler for GET.
@@ -79,19 +97,29 @@ where
     verb(Method::DELETE, role, handler)
 }
 
-/// A path with its methods; any other method is answered with those that there are.
-pub(super) fn resource<const N: usize>(path: &str, verbs: [Verb; N]) -> Resource {
-    let allowed = verbs.iter().map(|verb| verb.method.as_str()).collect::<Vec<_>>().join(", ");
-    let mut resource = web::resource(path);
-    for verb in verbs {
-        resource = resource.route(verb.route);
+/// A path with its methods.
+pub(super) fn place<const N: usize>(path: &'static str, verbs: [Verb; N]) -> Place {
+    Place { path, verbs: verbs.into() }
+}
+
+impl Place {
+    /// As the server takes it; any other method is answered with those that there are.
+    pub(super) fn resource(self) -> Resource {
+        let allowed = self.verbs.iter().map(|verb| verb.method.as_str()).collect::<Vec<_>>().join(", ");
+        let resource = self.verbs.into_iter().fold(web::resource(self.path), |r, verb| r.route(verb.route));
+        resource.default_service(web::to(move |request: HttpRequest| {
+            let detail = format!("{} is not to be had here: use {allowed}", request.method());
+            let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail)
+                .header(header::ALLOW, allowed.clone());
+            async move { Answer::Err(problem) }
+        }))
     }
-    resource.default_service(web::to(move |request: HttpRequest| {
-        let detail = format!("{} is not to be had here: use {allowed}", request.method());
-        let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail)
-            .header(header::ALLOW, allowed.clone());
-        async move { Answer::Err(problem) }
-    }))
+
+    /// Those of its methods that ask for a role.
+    pub(super) fn listed(&self) -> impl Iterator<Item = Listed> {
+        let listed = |verb: &Verb| Some(Listed { method: verb.method.to_string(), path: self.path, role: verb.role? });
+        self.verbs.iter().filter_map(listed)
+    }
 }
 
 /// What a path without a route answers.

@@ -1,13 +1,17 @@
 //! The tokens that open the admin API: kept as digests, compared in constant time, replaced at run time.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
+use super::failures::Failures;
 use crate::config::{Role, Token};
+use crate::model::By;
 
 /// Whom a request comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +20,13 @@ pub struct Caller {
     pub name: String,
     /// What the token may do.
     pub role: Role,
+}
+
+impl Caller {
+    /// For the audit log.
+    pub fn by(&self) -> By {
+        By::api(self.name.as_str(), self.role.word())
+    }
 }
 
 struct Known {
@@ -29,23 +40,30 @@ pub struct Tokens {
     known: Arc<RwLock<Arc<[Known]>>>,
     /// How often they were replaced.
     version: Arc<AtomicU64>,
+    failures: Arc<Failures>,
 }
 
 impl Tokens {
     /// Lets these in and nobody else. A blank token opens nothing.
     pub fn new(tokens: &[Token]) -> Self {
-        Self { known: Arc::new(RwLock::new(digests(tokens))), version: Arc::default() }
+        Self { known: Arc::new(RwLock::new(digests(tokens))), version: Arc::default(), failures: Arc::default() }
     }
 
-    /// Puts other tokens in their place, from the next request on.
+    /// Puts other tokens in their place, from the next request on; failed log-ins are forgotten.
     pub fn replace(&self, tokens: &[Token]) {
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = digests(tokens);
         self.version.fetch_add(1, Ordering::SeqCst);
+        self.failures.forget();
     }
 
     /// Changes when the tokens are replaced.
     pub(super) fn version(&self) -> u64 {
         self.version.load(Ordering::SeqCst)
+    }
+
+    /// Notes that a log-in from this address failed; if it has had too many, how long it is to wait.
+    pub(super) fn failed(&self, from: IpAddr) -> Option<Duration> {
+        self.failures.note(from, Instant::now())
     }
 
     /// Whom this text belongs to. Every known token is compared, each in constant time.

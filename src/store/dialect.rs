@@ -130,12 +130,13 @@ impl Dialect {
         }
     }
 
-    /// A `SELECT` of `soloist_entries` by the ids bound next, which locks its rows until the transaction ends.
+    /// A `SELECT` of `soloist_entries AS e` by the ids bound next, which locks its rows until the transaction ends.
     pub fn lock_ids(self, columns: &str, condition: &str) -> String {
         match self {
             Self::Sqlite | Self::Postgres => {
                 let lock = self.for_update();
-                format!("SELECT {columns} FROM soloist_entries WHERE {} AND {condition}{lock}", self.among_ids("id"))
+                let among = self.among_ids("id");
+                format!("SELECT {columns} FROM soloist_entries AS e WHERE {among} AND {condition}{lock}")
             }
             Self::Mysql => mysql::lock_ids(columns, condition),
         }

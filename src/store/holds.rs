@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
+use serde_json::json;
+
+use super::audit::{self, Subject};
 use super::connection::Connection;
 use super::statement::Statement;
 use crate::error::Result;
+use crate::model::By;
 use crate::model::time::micros;
 
 /// The longest between two probes.
@@ -37,6 +41,20 @@ pub fn probe(connection: &mut Connection, task: &str) -> Result<bool> {
          WHERE name = ? AND held_since IS NOT NULL AND next_probe_at <= {now}",
     );
     Ok(connection.execute(Statement::new(sql).bind(micros(MOST)).bind(task))? == 1)
+}
+
+/// Makes the next probe due now, as a person asks for it; false if the task is not held back.
+pub fn probe_now(connection: &mut Connection, task: &str, by: &By) -> Result<bool> {
+    let sql = connection.dialect().sql(
+        "UPDATE soloist_tasks SET next_probe_at = {now}, held_probing = 0 WHERE name = ? AND held_since IS NOT NULL",
+    );
+    connection.transaction(|connection| {
+        let due = connection.execute(Statement::new(sql).bind(task))? == 1;
+        if due {
+            audit::write(connection, by, "probe", Subject::Task(task), &json!({}))?;
+        }
+        Ok(due)
+    })
 }
 
 /// Gives back the right to a probe that found nothing to try: the next is due in a second.

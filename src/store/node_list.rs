@@ -106,9 +106,21 @@ struct NodeRow {
 
 /// Nodes that were seen since an instant, newest incarnation first; at most 500.
 pub fn seen_since(connection: &mut Connection, since: Micros, now: Micros) -> Result<Vec<NodeShape>> {
+    page(connection, since, now, i64::MAX, 500)
+}
+
+/// Those of them whose id is smaller than `below`, at most `limit`.
+pub fn page(
+    connection: &mut Connection,
+    since: Micros,
+    now: Micros,
+    below: i64,
+    limit: usize,
+) -> Result<Vec<NodeShape>> {
     let sql = "SELECT id, name, roles, version, started_at, seen_at, lease_until, draining, stopped_at \
-               FROM soloist_nodes WHERE seen_at >= ? OR lease_until > ? ORDER BY id DESC LIMIT 500";
-    let rows: Vec<NodeRow> = connection.load(Statement::new(sql).bind(since).bind(now))?;
+               FROM soloist_nodes WHERE (seen_at >= ? OR lease_until > ?) AND id < ? ORDER BY id DESC LIMIT ?";
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows: Vec<NodeRow> = connection.load(Statement::new(sql).bind(since).bind(now).bind(below).bind(limit))?;
     Ok(rows.into_iter().map(|row| shape(row, now)).collect())
 }
 

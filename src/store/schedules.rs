@@ -8,6 +8,7 @@ mod hold;
 mod jobs;
 mod read;
 mod taken;
+mod told;
 mod write;
 
 pub use act::{change, create, fire, pause, remove, resume};

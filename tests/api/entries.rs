@@ -11,7 +11,7 @@ use super::server::{Api, problem};
 on_every_backend!(
     an_entry_is_accepted_and_shown,
     an_array_is_all_or_nothing,
-    one_of_fifty_gets_the_key,
+    one_of_sixty_four_gets_the_key,
     lists_go_on_where_they_ended,
     entries_are_retried_cancelled_and_deleted,
 );
@@ -66,11 +66,11 @@ fn an_array_is_all_or_nothing(database: &TestDatabase) {
     assert_eq!(database.number("SELECT count(*) FROM soloist_entries"), before);
 }
 
-fn one_of_fifty_gets_the_key(database: &TestDatabase) {
+fn one_of_sixty_four_gets_the_key(database: &TestDatabase) {
     let api = Api::start(database);
     let answers = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
-        for n in 0..50 {
+        for n in 0..64 {
             let (api, answers) = (&api, &answers);
             scope.spawn(move || {
                 let body = format!(r#"{{"task": "t", "key": "one", "payload": {n}}}"#);
@@ -82,7 +82,7 @@ fn one_of_fifty_gets_the_key(database: &TestDatabase) {
     let answers = answers.into_inner().unwrap();
     let (won, lost): (Vec<_>, Vec<_>) = answers.into_iter().partition(|(status, _)| *status == 201);
     assert_eq!(won.len(), 1, "{lost:?}");
-    assert_eq!(lost.len(), 49);
+    assert_eq!(lost.len(), 63);
     for (status, document) in lost {
         assert_eq!((status, &document["code"]), (409, &json!("key_held")), "{document}");
         assert_eq!(document["entry_id"], won[0].1["id"]);

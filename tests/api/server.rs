@@ -62,6 +62,10 @@ pub fn token(role: Role, secret: &str) -> Token {
     Token { name: format!("{role:?}").to_lowercase(), role, secret: Secret::new(secret) }
 }
 
+fn known() -> [Token; 3] {
+    [token(Role::Read, READ), token(Role::Trigger, TRIGGER), token(Role::Admin, ADMIN)]
+}
+
 impl Api {
     pub fn start(database: &TestDatabase) -> Self {
         Self::start_with(database, ShowPayload::Read)
@@ -98,7 +102,7 @@ impl Api {
     }
 
     fn serve(store: Store, show_payload: ShowPayload, rows: Option<Arc<TableSource>>) -> Self {
-        let tokens = Tokens::new(&[token(Role::Read, READ), token(Role::Trigger, TRIGGER), token(Role::Admin, ADMIN)]);
+        let tokens = Tokens::new(&known());
         let readiness = Arc::new(Readiness::default());
         let (wakes, firing_wakes) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let woken = watch::Sender::new(());
@@ -140,6 +144,11 @@ impl Api {
         });
         let (port, handle) = receive.recv().unwrap();
         Self { port, tokens, readiness, state, wakes, firing_wakes, woken, handle, thread: Some(thread) }
+    }
+
+    /// Puts the same tokens in the place of the tokens: failed log-ins are forgotten.
+    pub fn forget_failures(&self) {
+        self.tokens.replace(&known());
     }
 
     /// How often a write has told the node to look.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use house::{TestDatabase, on_every_backend};
 use soloist::config::NodeRole;
 use soloist::config::schedule::{Definition, Misfire, Overlap, Schedule, Trigger};
+use soloist::model::By;
 use soloist::store::nodes::{self, Declaration, DeclarationKind};
 use soloist::store::schedules::{self, DeclaredSchedule, Origin};
 use soloist::store::{Connection, firings, status};
@@ -66,16 +67,16 @@ fn a_changed_trigger_first_decides_what_was_due(database: &TestDatabase) {
     put(database, &store, &["late"], "t", Overlap::Skip);
     let day = |schedule: Schedule| Ok::<_, soloist::Error>(Schedule { trigger: Trigger::Every(24 * HOUR), ..schedule });
     for name in ["late", "kept"] {
-        let changed = schedules::change(c, name, day).unwrap();
+        let changed = schedules::change(c, name, &By::cli("cli"), day).unwrap();
         assert!(changed.next_fire_at.unwrap() > nodes::clock(c).unwrap());
         assert_eq!(outcomes(c, name), [fired()]);
     }
     database.sql("UPDATE soloist_nodes SET started_at = started_at + 60000000");
     database.sql("UPDATE soloist_schedules SET next_fire_at = next_fire_at - 60000000 WHERE name = 'missed'");
     let skip = |schedule| Ok::<_, soloist::Error>(Schedule { misfire: Misfire::Skip, ..schedule });
-    schedules::change(c, "missed", skip).unwrap();
+    schedules::change(c, "missed", &By::cli("cli"), skip).unwrap();
     assert_eq!(outcomes(c, "missed"), [], "what it is due for did not change");
-    schedules::change(c, "missed", day).unwrap();
+    schedules::change(c, "missed", &By::cli("cli"), day).unwrap();
     assert_eq!(outcomes(c, "missed"), [("missed".into(), "missed, and misfire is skip".into())]);
     assert_eq!(database.number("SELECT count(*) FROM soloist_entries"), 2);
     assert_eq!(firings::pass(c, &leader()).unwrap().fired, 0);
@@ -109,7 +110,7 @@ fn what_is_removed_leaves_nothing_undecided(database: &TestDatabase) {
          queued_for = last_fired_at - 1"
     ));
     database.sql("DELETE FROM soloist_firings");
-    schedules::remove(c, "s").unwrap();
+    schedules::remove(c, "s", &By::cli("cli")).unwrap();
     assert_eq!(outcomes(c, "s"), [skipped("the schedule was removed"), skipped("the schedule was removed")]);
     assert_eq!(database.number("SELECT count(*) FROM soloist_schedules"), 0);
     assert_eq!(database.number("SELECT count(*) FROM soloist_entries"), 1, "what it has made goes on");
@@ -174,7 +175,7 @@ fn what_people_made_stays_until_they_remove_it(database: &TestDatabase) {
     let c = &mut store.work().unwrap();
     let id = node(c);
     nodes::declare(c, id, &[task()], None).unwrap();
-    schedules::create(c, hourly("s"), Origin::Cli).unwrap();
+    schedules::create(c, hourly("s"), &By::cli("cli")).unwrap();
     let declared = Schedule { trigger: Trigger::Every(2 * HOUR), ..hourly("s") };
     nodes::declare(c, id, &[task(), declaration(&declared)], None).unwrap();
     schedules::reconcile(c, None).unwrap();
@@ -184,9 +185,9 @@ fn what_people_made_stays_until_they_remove_it(database: &TestDatabase) {
     let said = problems.iter().find(|problem| problem.code == "schedule_taken").unwrap();
     assert_eq!(said.sentence, "`s` fires as it was made by a command, not as nodes declare it.");
     assert_eq!(said.command.as_deref(), Some("soloist schedules remove s"));
-    schedules::remove(c, "s").unwrap();
+    schedules::remove(c, "s", &By::cli("cli")).unwrap();
     let shown = schedules::get(c, "s").unwrap();
     assert_eq!((shown.origin, shown.definition.every.as_deref()), (Origin::Config, Some("2h")));
-    assert!(schedules::remove(c, "s").unwrap_err().is_conflict());
+    assert!(schedules::remove(c, "s", &By::cli("cli")).unwrap_err().is_conflict());
     assert!(status::read(c).unwrap().problems.iter().all(|problem| problem.code != "schedule_taken"));
 }

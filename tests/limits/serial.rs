@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use house::{TestDatabase, numbers, on_every_backend, until};
 use soloist::config::{Dedupe, Task};
-use soloist::model::{Entry, NewEntry};
+use soloist::model::{By, Entry, NewEntry};
 use soloist::store::claim::{self, Claimant};
 use soloist::store::server::Strategy;
 use soloist::store::settle::Verdict;
@@ -176,14 +176,14 @@ fn later_ones_wait_for_a_retry(database: &TestDatabase) {
         Verdict::Retry { after: Duration::from_secs(3600), error: "no".to_owned(), output: None, outcome: "failed" };
     end(&mut connection, &claimant, &first[..1], |_| later.clone());
     assert!(take(&mut connection).is_empty(), "it came first and is to be tried again");
-    entries::run_now(&mut connection, ids[0]).unwrap();
+    entries::run_now(&mut connection, ids[0], &By::cli("cli")).unwrap();
     let again = take(&mut connection);
     assert_eq!(again[0].id, ids[0]);
     end(&mut connection, &claimant, &again, |_| Verdict::Failed { error: "no".to_owned(), output: None });
     let second = take(&mut connection);
     assert_eq!(second.iter().map(|entry| entry.id).collect::<Vec<_>>(), [ids[1]]);
     // Taken back while the second runs: it goes before the third, not beside the second.
-    entries::retry(&mut connection, ids[0]).unwrap();
+    entries::retry(&mut connection, ids[0], &By::cli("cli")).unwrap();
     assert!(take(&mut connection).is_empty());
     end(&mut connection, &claimant, &second, done);
     assert_eq!(take(&mut connection)[0].id, ids[0]);
@@ -263,8 +263,8 @@ fn keys_are_held_again_when_the_task_says_so(database: &TestDatabase) {
     let held = entries::insert(&mut connection, &[keyed("k")]).unwrap();
     let conflict = entries::insert(&mut connection, &[keyed("k")]).unwrap_err();
     assert_eq!(conflict.entry_id(), Some(held[0]));
-    entries::cancel(&mut connection, ids[0]).unwrap();
-    assert_eq!(entries::retry(&mut connection, ids[0]).unwrap_err().entry_id(), Some(held[0]));
+    entries::cancel(&mut connection, ids[0], &By::cli("cli")).unwrap();
+    assert_eq!(entries::retry(&mut connection, ids[0], &By::cli("cli")).unwrap_err().entry_id(), Some(held[0]));
 }
 
 on_every_backend!(

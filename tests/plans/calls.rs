@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use soloist::config::NodeRole;
 use soloist::config::source::{Source, WriteBack};
-use soloist::model::{Backoff, Entry, Keep, Retention};
+use soloist::model::{Backoff, By, Entry, Keep, Retention, State};
+use soloist::store::audit::{self, Sought};
 use soloist::store::claim::{self, ClaimRequest, Claimant, Starts};
+use soloist::store::entries::{self, Action, Filter};
 use soloist::store::outside::{self, Report, Terms};
 use soloist::store::server::Strategy;
 use soloist::store::settle::{self, Context, Settlement, Verdict};
@@ -32,6 +34,8 @@ pub fn all(store: &Store) -> Vec<Statement> {
         rescue_what_the_dead_had(connection);
         sweep(connection, &source);
         leases(connection);
+        people_look(connection);
+        people_act(connection);
         prune_what_is_past_its_keep(connection);
     });
     statements.extend(of_a_look_at_the_whole(&mut connection));
@@ -204,6 +208,53 @@ fn leases(connection: &mut Connection) {
     assert!(nodes::renew(connection, id, LEASE).unwrap());
     nodes::drain(connection, id).unwrap();
     nodes::stop(connection, id).unwrap();
+}
+
+/// Every combination of what entries are looked for by.
+fn people_look(connection: &mut Connection) {
+    let given = |text: &str, is: bool| is.then(|| text.to_owned());
+    let states = [None].into_iter().chain(State::ALL.map(Some));
+    for (place, state) in states.enumerate() {
+        for chosen in 0..16 {
+            let has = |bit: u32| chosen & (1 << bit) != 0;
+            let filter = Filter {
+                ids: None,
+                task: given("a", has(0)),
+                state,
+                key: given("42", has(1)),
+                schedule: given("s", has(2)),
+                error: given("no", has(3)),
+                before: has(3).then_some(1_000_000),
+                older_than: None,
+            };
+            let page = entries::list(connection, &filter, 50, None).unwrap();
+            if let Some(next) = page.next_cursor.filter(|_| place < 2) {
+                entries::list(connection, &filter, 50, Some(&next)).unwrap();
+            }
+        }
+    }
+    let some = Filter { task: Some("a".to_owned()), ..Filter::ids([1, 7, 99]) };
+    entries::list(connection, &some, 50, None).unwrap();
+    entries::get(connection, 1).unwrap().unwrap();
+    for chosen in 0..8 {
+        let text = |bit: u32, text: &str| given(text, chosen & (1 << bit) != 0);
+        let sought = Sought { by: text(0, "cron"), action: text(1, "pause"), subject: text(2, "tasks/a") };
+        audit::list(connection, &sought, 50, None).unwrap();
+    }
+}
+
+fn people_act(connection: &mut Connection) {
+    let by = By::api("cron", "admin");
+    let pairs = [(Action::Retry, State::Failed), (Action::Cancel, State::Pending), (Action::Delete, State::Cancelled)];
+    for (action, state) in pairs {
+        let all = Filter { task: Some("a".to_owned()), ..Filter::default() };
+        let dry = entries::apply_in_bulk(connection, action, &all, true, &by).unwrap();
+        assert!(dry.matched > dry.left_out, "{action:?}: {dry:?}");
+        let some = Filter { state: Some(state), ..Filter::ids((1..2000).collect::<Vec<_>>()) };
+        let done = entries::apply_in_bulk(connection, action, &some, false, &by).unwrap();
+        assert!(done.changed > 0, "{action:?}: {done:?}");
+    }
+    audit::prune(connection).unwrap();
 }
 
 fn prune_what_is_past_its_keep(connection: &mut Connection) {

@@ -57,6 +57,11 @@ pub fn rows(database: &TestDatabase) {
          SELECT n + 1, 0, 1, 2, 1, 2, 'failed' FROM {numbers} WHERE n % 4 = 0"
     ));
     database.sql(&format!(
+        "INSERT INTO soloist_audit (at, who, role, via, action, subject, detail) SELECT n, CASE WHEN n % 10 = 0 THEN \
+         'cron' ELSE 'ann' END, 'admin', 'api', CASE WHEN n % 2 = 0 THEN 'pause' ELSE 'resume' END, \
+         CASE WHEN n % 100 = 0 THEN 'tasks/a' ELSE 'tasks/b' END, '{{}}' FROM {numbers} WHERE n < 30000"
+    ));
+    database.sql(&format!(
         "INSERT INTO soloist_sweeps (task, passed, created_at, finished_at) \
          SELECT 's', 1, 1, {NOW} FROM {numbers} WHERE n < 5000"
     ));
@@ -67,7 +72,7 @@ pub fn rows(database: &TestDatabase) {
 
 /// Lets the server look at what the tables hold.
 pub fn analyze(database: &TestDatabase) {
-    let tables = ["entries", "attempts", "nodes", "sweeps", "tasks", "declarations", "minutes"];
+    let tables = ["entries", "attempts", "nodes", "sweeps", "tasks", "declarations", "minutes", "audit"];
     let tables = tables.map(|table| format!("soloist_{table}")).join(", ");
     match database.backend() {
         house::Backend::Sqlite => database.sql("ANALYZE"),

@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use house::{Hook, Node, Signal, TestDatabase, numbers, on_every_backend, until};
 use soloist::config::schedule::{Schedule, Trigger};
-use soloist::store::schedules::{self, Origin};
+use soloist::model::By;
+use soloist::store::schedules;
 
 use crate::cluster::{config, open, schedule, scheduled, task, wait};
 use crate::ledger::{
@@ -45,11 +46,11 @@ fn changes_replace_a_timer_and_never_add_one(database: &TestDatabase) {
     until_fired(database, "declared", 1);
     let mut connection = open(database);
     let made = Schedule::new("made", "made", Trigger::Every(SECOND));
-    schedules::create(&mut connection, made, Origin::Api).unwrap();
+    schedules::create(&mut connection, made, &By::api("admin", "admin")).unwrap();
     until_fired(database, "made", 1);
     for _ in 0..5 {
         reload(&node);
-        let changed = schedules::change(&mut connection, "made", Ok::<_, soloist::Error>).unwrap();
+        let changed = schedules::change(&mut connection, "made", &By::cli("cli"), Ok::<_, soloist::Error>).unwrap();
         assert!(changed.next_fire_at.is_some());
         wait(Duration::from_millis(numbers(700, 1900)));
     }
@@ -57,7 +58,7 @@ fn changes_replace_a_timer_and_never_add_one(database: &TestDatabase) {
     for every in [2, 1] {
         let change =
             |schedule| Ok::<_, soloist::Error>(Schedule { trigger: Trigger::Every(every * SECOND), ..schedule });
-        schedules::change(&mut connection, "made", change).unwrap();
+        schedules::change(&mut connection, "made", &By::cli("cli"), change).unwrap();
     }
     // Then the hook blocks, by another path: what was skipped meanwhile never comes.
     let blocked = scheduled(&hook, "declared", "every = \"1s\"").replace("/declared", "/blocked");
@@ -95,7 +96,7 @@ fn a_schedule_that_is_dropped_stops_and_comes_back_in_phase(database: &TestDatab
     let declared = "SELECT declared FROM soloist_schedules WHERE name = 'goes'";
     assert_eq!(database.number(declared), 1);
     let mut connection = open(database);
-    schedules::pause(&mut connection, "stays", "cli", None).unwrap();
+    schedules::pause(&mut connection, "stays", &By::cli("cli"), None).unwrap();
 
     node.rewrite_config(&config(database, "", &stays));
     reload(&node);
@@ -103,7 +104,7 @@ fn a_schedule_that_is_dropped_stops_and_comes_back_in_phase(database: &TestDatab
     let stopped = clock(database);
     let next = next_fire_at(database, "goes");
     assert_eq!(schedules::get(&mut connection, "goes").unwrap().next_fire_at, None);
-    schedules::resume(&mut connection, "stays").unwrap();
+    schedules::resume(&mut connection, "stays", &By::cli("cli")).unwrap();
     let fired = items(database, "stays").iter().filter(|item| item.fired()).count();
     until_fired(database, "stays", fired + 5);
     assert_eq!(next_fire_at(database, "goes"), next, "its phase is kept");

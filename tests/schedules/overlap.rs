@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use house::{Hook, Node, Signal, TestDatabase, numbers, on_every_backend, until};
+use soloist::model::By;
 use soloist::store::schedules;
 
 use crate::cluster::{config, open, schedule, scheduled, start, wait};
@@ -120,7 +121,7 @@ fn a_pause_lasts_until_it_is_taken_back(database: &TestDatabase) {
     let mut node = Node::start(&config).wait_ready();
     until_fired(database, "half", 2);
     let mut connection = open(database);
-    schedules::pause(&mut connection, "half", "cli", Some("too loud")).unwrap();
+    schedules::pause(&mut connection, "half", &By::cli("cli"), Some("too loud")).unwrap();
     let paused = clock(database);
     until_fired(database, "other", 6);
     node.signal(Signal::HUP);
@@ -129,7 +130,7 @@ fn a_pause_lasts_until_it_is_taken_back(database: &TestDatabase) {
     let node = Node::start(&config).wait_ready();
     // Fire now is beside the grid, and pays no heed to the pause.
     let before = calls(&hook, "half").len();
-    let made = schedules::fire(&mut connection, "half", "cli").unwrap();
+    let made = schedules::fire(&mut connection, "half", &By::cli("cli")).unwrap();
     assert!(made.entry_id.is_some());
     until(SOON, "it was fired by hand", || calls(&hook, "half").len() == before + 1);
     let shown = schedules::get(&mut connection, "half").unwrap();
@@ -137,7 +138,7 @@ fn a_pause_lasts_until_it_is_taken_back(database: &TestDatabase) {
     assert_eq!(shown.next_fire_at, None);
     until(SOON, "due times go by", || next_fire_at(database, "half").unwrap() > paused + 4_000_000);
 
-    schedules::resume(&mut connection, "half").unwrap();
+    schedules::resume(&mut connection, "half", &By::cli("cli")).unwrap();
     let resumed = clock(database);
     let newer = format!(
         "SELECT count(*) FROM soloist_firings WHERE schedule = 'half' AND outcome = 'fired' AND decided_at > {resumed}"

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use house::{Backend, Node, Signal, TestDatabase, numbers, on_every_backend, until};
 use soloist::config::NodeRole;
 use soloist::config::schedule::{Definition, Overlap, Schedule, Trigger};
+use soloist::model::By;
 use soloist::store::firings::{Pass, pass};
 use soloist::store::nodes::{self, Declaration, DeclarationKind};
 use soloist::store::schedules::{self, DeclaredSchedule};
@@ -103,15 +104,15 @@ fn whatever_meets_each_due_time_is_decided_once(database: &TestDatabase) {
         scope.spawn(|| {
             repeat(&mut open(database), shared, "pause and resume", |c| {
                 let name = any();
-                schedules::pause(c, &name, "cli", Some("now and then"))?;
+                schedules::pause(c, &name, &By::cli("cli"), Some("now and then"))?;
                 wait(Duration::from_millis(fastrand::u64(..200)));
-                schedules::resume(c, &name)?;
+                schedules::resume(c, &name, &By::cli("cli"))?;
                 Ok(())
             });
         });
         scope.spawn(|| {
             repeat(&mut open(database), shared, "fire", |c| {
-                schedules::fire(c, &any(), "cli")?;
+                schedules::fire(c, &any(), &By::cli("cli"))?;
                 wait(Duration::from_millis(fastrand::u64(..20)));
                 Ok(())
             });
@@ -121,8 +122,8 @@ fn whatever_meets_each_due_time_is_decided_once(database: &TestDatabase) {
             repeat(&mut open(database), shared, "cancel and delete", |c| {
                 let id = c.number(soloist::store::statement::Statement::new(entry()))?;
                 wait(Duration::from_millis(2));
-                entries::cancel(c, id)?;
-                if id % 4 == 0 { entries::delete(c, id) } else { Ok(()) }
+                entries::cancel(c, id, &By::cli("cli"))?;
+                if id % 4 == 0 { entries::delete(c, id, &By::cli("cli")) } else { Ok(()) }
             });
         });
         wait(Duration::from_secs(numbers(6, 60)));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use house::{Hook, Node, TestDatabase, on_every_backend, until};
-use soloist::model::{Keep, Retention};
+use soloist::model::{By, Keep, Retention};
 use soloist::store::{firings, prune, schedules};
 
 use crate::cluster::{config, open, schedule, scheduled, task};
@@ -65,7 +65,7 @@ fn results_outlive_entries(database: &TestDatabase) {
     assert!(database.number(completed) >= 2);
     assert_eq!(results(database, "kept")[0], ("-".to_owned(), "0".to_owned(), false));
     let id = database.number("SELECT MIN(id) FROM soloist_entries WHERE task = 'kept'");
-    soloist::store::entries::delete(connection, id).unwrap();
+    soloist::store::entries::delete(connection, id, &By::cli("cli")).unwrap();
     let keep = |span| Retention { completed: span, failed: span, cancelled: span };
     prune::entries(connection, "kept", &keep(Keep::For(Duration::ZERO))).unwrap();
     assert_eq!(database.number(completed), 0);
@@ -126,7 +126,7 @@ fn firings_are_kept_as_long_as_asked(database: &TestDatabase) {
     let node = Node::start(&config(database, "", &rest)).wait_ready();
     until_fired(database, "paused", 1);
     let connection = &mut open(database);
-    schedules::pause(connection, "paused", "cli", None).unwrap();
+    schedules::pause(connection, "paused", &By::cli("cli"), None).unwrap();
     until_fired(database, "half", 8);
     // A run that goes on is as young as its newest due time: it must not vanish while it is being lengthened.
     let kept = Duration::from_secs(2);

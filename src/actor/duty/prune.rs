@@ -5,7 +5,7 @@ use std::time::Duration;
 use actix::prelude::*;
 
 use super::{DutyActor, Look};
-use crate::store::{firings, prune, requests};
+use crate::store::{audit, firings, prune, requests};
 
 impl DutyActor {
     pub(super) fn prune(&mut self, _: &mut Context<Self>) -> Look {
@@ -18,6 +18,7 @@ impl DutyActor {
             }
             prune::traces(connection)?;
             full |= requests::prune(connection)?;
+            full |= audit::prune(connection)?;
             full |= firings::prune(connection, keep_firings)?;
             Ok(full)
         });

@@ -7,6 +7,7 @@ use super::nodes::{BenchNode, Others};
 use crate::actor::message::Observe;
 use crate::cli::enqueue::progress;
 use crate::error::{Error, Result};
+use crate::model::By;
 use crate::store::{bench, tasks};
 
 /// Lets all nodes go and waits until nothing is left; entries a second.
@@ -18,7 +19,7 @@ pub(super) async fn measure(ground: &Ground, node: &BenchNode, mut others: Other
     let start = Instant::now();
     {
         let (store, task) = (store.clone(), task.clone());
-        blocking(move || tasks::resume(&mut *store.work()?, &task)).await?;
+        blocking(move || tasks::resume(&mut *store.work()?, &task, &By::itself("bench"))).await?;
     }
     node.node.wake();
     others.go();

@@ -4,6 +4,7 @@ use crate::cli::ask::Asked;
 use crate::cli::output;
 use crate::config::{Config, DatabaseUrl};
 use crate::error::{Error, Result};
+use crate::model::By;
 use crate::store::{Store, bench, migrate, nodes, tasks};
 
 use super::Stop;
@@ -46,7 +47,7 @@ impl Ground {
             }
             let node_id = nodes::register(&mut connection, &name, &[], lease)?;
             for task in parts {
-                tasks::pause(&mut connection, &task, "bench", None)?;
+                tasks::pause(&mut connection, &task, &By::itself("bench"), None)?;
             }
             Ok(node_id)
         })

@@ -5,8 +5,9 @@ use std::time::Duration;
 use super::ground::{Ground, blocking};
 use crate::config::schedule::{Overlap, Schedule, Trigger};
 use crate::error::Result;
+use crate::model::By;
 use crate::store::bench;
-use crate::store::schedules::{self, Origin};
+use crate::store::schedules;
 
 /// Schedules that fire together.
 const SCHEDULES: usize = 20;
@@ -27,7 +28,7 @@ pub(super) async fn measure(ground: &Ground) -> Result<Vec<Duration>> {
         for name in made {
             let mut schedule = Schedule::new(name, task.as_str(), Trigger::Every(EVERY));
             schedule.overlap = Overlap::Allow;
-            schedules::create(&mut connection, schedule, Origin::Cli)?;
+            schedules::create(&mut connection, schedule, &By::itself("bench"))?;
         }
         Ok(())
     })
@@ -41,7 +42,7 @@ pub(super) async fn measure(ground: &Ground) -> Result<Vec<Duration>> {
     let mut late = blocking(move || {
         let mut connection = store.work()?;
         for name in &names {
-            schedules::remove(&mut connection, name)?;
+            schedules::remove(&mut connection, name, &By::itself("bench"))?;
         }
         bench::lateness(&mut connection, &mark)
     })

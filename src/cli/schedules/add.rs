@@ -4,11 +4,11 @@ use clap::{ArgGroup, Args};
 
 use super::fields::Fields;
 use super::from_now_on;
-use crate::cli::ask::Asked;
+use crate::cli::ask::{Asked, who};
 use crate::cli::output;
 use crate::config::schedule::wanted::Wanted;
 use crate::error::Result;
-use crate::store::schedules::{self, Origin};
+use crate::store::schedules;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,7 +35,7 @@ impl Add {
         wanted.set("task", Some(self.task));
         self.fields.add_to(&mut wanted)?;
         let schedule = wanted.make(&self.name)?;
-        let made = schedules::create(&mut *asked.connect()?, schedule, Origin::Cli)?;
+        let made = schedules::create(&mut *asked.connect()?, schedule, &who())?;
         if asked.json {
             return output::json(&made);
         }

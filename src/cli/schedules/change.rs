@@ -5,7 +5,7 @@ use clap::builder::PossibleValuesParser;
 
 use super::fields::Fields;
 use super::from_now_on;
-use crate::cli::ask::Asked;
+use crate::cli::ask::{Asked, who};
 use crate::cli::output;
 use crate::config::schedule::wanted::{FIELDS, Wanted};
 use crate::error::{Error, Result};
@@ -46,7 +46,7 @@ impl Change {
         }
         let mut connection = asked.connect()?;
         let change = |schedule| wanted.change(schedule).map_err(Error::from);
-        let changed = schedules::change(&mut connection, &self.name, change)?;
+        let changed = schedules::change(&mut connection, &self.name, &who(), change)?;
         if asked.json { output::json(&changed) } else { output::line(from_now_on(&changed)) }
     }
 }

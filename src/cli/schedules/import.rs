@@ -199,14 +199,14 @@ impl Import {
 fn put(connection: &mut Connection, job: &Exported, schedule: Schedule, kept: &Kept, is_there: bool) -> Result<Made> {
     let zone = schedule.timezone.clone();
     if is_there {
-        schedules::change(connection, &job.id, |_| Ok::<_, Error>(schedule))?;
+        schedules::change(connection, &job.id, &who(), |_| Ok::<_, Error>(schedule))?;
     } else {
-        schedules::create(connection, schedule, Origin::Cli)?;
+        schedules::create(connection, schedule, &who())?;
     }
     schedules::keep(connection, &job.id, kept)?;
     let schedule = match job.wanted.paused() {
         Some(true) => schedules::pause(connection, &job.id, &who(), Some("paused in APScheduler"))?,
-        _ => schedules::resume(connection, &job.id)?,
+        _ => schedules::resume(connection, &job.id, &who())?,
     };
     let timer = schedules::timer(connection, &job.id)?;
     let from = match (schedule.next_fire_at, &schedule.paused) {

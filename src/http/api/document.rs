@@ -7,7 +7,7 @@ mod everywhere;
 use utoipa::OpenApi;
 use utoipa::openapi::{OpenApi as Document, Server};
 
-use super::{claims, entries, firings, schedules, status, tasks};
+use super::{audit, bulk, claims, entries, firings, schedules, status, tasks};
 use crate::http::events;
 use crate::http::problem::ProblemDocument;
 use everywhere::Everywhere;
@@ -24,9 +24,11 @@ use everywhere::Everywhere;
     paths(
         status::show,
         status::nodes,
+        audit::list,
         events::open,
         entries::list,
         entries::create,
+        bulk::apply,
         entries::show,
         entries::delete,
         entries::retry,
@@ -37,6 +39,7 @@ use everywhere::Everywhere;
         tasks::trigger,
         tasks::pause,
         tasks::resume,
+        tasks::probe,
         schedules::list,
         schedules::create,
         schedules::show,

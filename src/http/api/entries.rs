@@ -13,15 +13,15 @@ use crate::http::cursor;
 use crate::http::idempotency::{Idempotency, Key};
 use crate::http::path::EntryId;
 use crate::http::problem::Problem;
-use crate::http::query::{self, PartOfList, Query};
+use crate::http::query::{PartOfList, Query};
 use crate::http::state::ApiState;
 use crate::http::tokens::Caller;
 use crate::http::trace_header::TraceHeader;
 use crate::model::State;
-use crate::model::new_entry::{check_key, check_name};
 use crate::store::Connection;
-use crate::store::entries::{self, EntryShape, Filter, Page};
+use crate::store::entries::{self, Action, EntryShape, Page};
 
+use super::filter;
 use super::new_entry::{self, NewEntries};
 
 /// Accepted entries.
@@ -54,6 +54,18 @@ struct Meant {
     /// With this key.
     #[param(required = false, max_length = 255)]
     key: String,
+    /// Whose last error holds this text.
+    #[param(required = false, max_length = 1000)]
+    error: String,
+    /// Made by this schedule; empty as if left out.
+    #[param(required = false, pattern = "^[A-Za-z0-9_.-]{0,100}$")]
+    schedule: String,
+    /// Final, or else accepted, no later than this instant.
+    #[param(required = false)]
+    before: String,
+    /// Final, or else accepted, longer ago than this, such as `7d`.
+    #[param(required = false)]
+    older_than: String,
 }
 
 /// Accepts one entry or an array of them, all or nothing.
@@ -98,8 +110,8 @@ pub(super) async fn create(
     security(("token" = ["read"])),
 )]
 pub(super) async fn list(state: Data<ApiState>, caller: Caller, request: HttpRequest) -> Answer {
-    let query = Query::read(&request, &["task", "state", "key", "limit", "cursor"])?;
-    let filter = filter(&query)?;
+    let query = Query::read(&request, &[&filter::NAMES[..], &["limit", "cursor"]].concat())?;
+    let filter = filter::of_query(&query)?;
     let limit = query.limit()?;
     let after = cursor::id(&query)?.map(|id| id.to_string());
     let mut page =
@@ -108,26 +120,6 @@ pub(super) async fn list(state: Data<ApiState>, caller: Caller, request: HttpReq
     page.items.iter_mut().for_each(|entry| veil(entry, visible));
     page.next_cursor = page.next_cursor.as_deref().map(cursor::after);
     answer::ok(&page)
-}
-
-fn filter(query: &Query) -> Result<Filter, Problem> {
-    let mut filter = Filter::default();
-    if let Some(task) = query.text("task") {
-        check_name("task", task).map_err(|error| query::wrong("task", &format!("is wrong: {}", error.message)))?;
-        filter.task = Some(task.to_owned());
-    }
-    if let Some(word) = query.text("state") {
-        let words = State::ALL.map(State::word);
-        filter.state =
-            Some(State::parse(word).ok_or_else(|| {
-                query::wrong("state", &format!("has no value {word:?}{}", query::nearest(word, &words)))
-            })?);
-    }
-    if let Some(key) = query.text("key") {
-        check_key(key).map_err(|error| query::wrong("key", &format!("is wrong: {}", error.message)))?;
-        filter.key = Some(key.to_owned());
-    }
-    Ok(filter)
 }
 
 /// One entry, with what was tried.
@@ -153,7 +145,7 @@ pub(super) async fn show(state: Data<ApiState>, caller: Caller, EntryId(id): Ent
     security(("token" = ["admin"])),
 )]
 pub(super) async fn retry(state: Data<ApiState>, caller: Caller, EntryId(id): EntryId, body: Body) -> Answer {
-    change(state, caller, id, body, entries::retry).await
+    change(state, caller, id, body, Action::Retry).await
 }
 
 /// A pending or running entry is cancelled; whoever runs it can no longer write its end.
@@ -167,7 +159,7 @@ pub(super) async fn retry(state: Data<ApiState>, caller: Caller, EntryId(id): En
     security(("token" = ["admin"])),
 )]
 pub(super) async fn cancel(state: Data<ApiState>, caller: Caller, EntryId(id): EntryId, body: Body) -> Answer {
-    change(state, caller, id, body, entries::cancel).await
+    change(state, caller, id, body, Action::Cancel).await
 }
 
 /// A pending entry is due now.
@@ -181,7 +173,7 @@ pub(super) async fn cancel(state: Data<ApiState>, caller: Caller, EntryId(id): E
     security(("token" = ["admin"])),
 )]
 pub(super) async fn run_now(state: Data<ApiState>, caller: Caller, EntryId(id): EntryId, body: Body) -> Answer {
-    change(state, caller, id, body, entries::run_now).await
+    change(state, caller, id, body, Action::RunNow).await
 }
 
 /// Deletes an entry that does not run, with its attempts.
@@ -194,24 +186,25 @@ pub(super) async fn run_now(state: Data<ApiState>, caller: Caller, EntryId(id): 
     ),
     security(("token" = ["admin"])),
 )]
-pub(super) async fn delete(state: Data<ApiState>, EntryId(id): EntryId, request: HttpRequest) -> Answer {
+pub(super) async fn delete(
+    state: Data<ApiState>,
+    caller: Caller,
+    EntryId(id): EntryId,
+    request: HttpRequest,
+) -> Answer {
     Query::read(&request, &[])?;
-    state.write(move |connection| entries::delete(connection, id).map_err(|error| refused(id, error))).await?;
+    let delete = move |connection: &mut Connection| entries::delete(connection, id, &caller.by());
+    state.write(move |connection| delete(connection).map_err(|error| refused(id, error))).await?;
     answer::no_content()
 }
 
-async fn change(
-    state: Data<ApiState>,
-    caller: Caller,
-    id: i64,
-    body: Body,
-    act: fn(&mut Connection, i64) -> crate::Result<()>,
-) -> Answer {
+async fn change(state: Data<ApiState>, caller: Caller, id: i64, body: Body, action: Action) -> Answer {
     body.object_or_nothing()?.finish()?;
+    let by = caller.by();
     let done = state.write(move |connection| {
         connection
             .transaction(|connection| {
-                act(connection, id)?;
+                entries::act(connection, action, id, &by)?;
                 entries::get(connection, id)
             })
             .map_err(|error| refused(id, error))

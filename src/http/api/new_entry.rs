@@ -11,7 +11,7 @@ use crate::http::problem::Problem;
 use crate::model::State;
 use crate::model::new_entry::{FieldError, NewEntry, RunAt};
 use crate::store::Connection;
-use crate::store::entries::{self, EntryShape, Filter, LONGEST_PAGE};
+use crate::store::entries::{self, EntryShape, LONGEST_PAGE};
 use crate::store::nodes;
 use crate::store::tasks::declared::{self, Declared};
 
@@ -125,8 +125,8 @@ pub(super) fn accept(connection: &mut Connection, new: &[NewEntry]) -> Result<Ve
     let ids = entries::insert(connection, new).map_err(held)?;
     let mut accepted = Vec::with_capacity(ids.len());
     for chunk in ids.chunks(LONGEST_PAGE) {
-        let mut page = entries::list(connection, &Filter::ids(chunk), LONGEST_PAGE, None)?.items;
-        page.sort_by_key(|entry| entry.id);
+        let mut page = entries::of_ids(connection, chunk)?;
+        page.reverse();
         accepted.append(&mut page);
     }
     if accepted.len() < ids.len() {

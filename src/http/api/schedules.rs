@@ -22,7 +22,7 @@ use crate::http::state::ApiState;
 use crate::http::tokens::Caller;
 use crate::store::Connection;
 use crate::store::entries::Page;
-use crate::store::schedules::{self, Origin, ScheduleShape};
+use crate::store::schedules::{self, ScheduleShape};
 use crate::store::sweeps;
 use crate::store::tasks::declared::{self, Declared};
 use wanted::{Asked, NewSchedule, Pause, ScheduleFields, Shown, wrong};
@@ -61,12 +61,12 @@ pub(super) async fn create(state: Data<ApiState>, caller: Caller, body: Body) ->
     let name = fields.required_text("name")?;
     let Asked { wanted, paused } = wanted::read(fields)?;
     let schedule = wanted.make(&name).map_err(wrong)?;
-    let by = caller.name.clone();
+    let by = caller.by();
     let made = state.reschedule(move |connection| {
         let living = declared::living(connection)?;
         check_task(&living, &schedule.task)?;
         connection.atomically(|connection| {
-            let made = schedules::create(connection, schedule, Origin::Api).map_err(refused("schedule_exists"))?;
+            let made = schedules::create(connection, schedule, &by).map_err(refused("schedule_exists"))?;
             match paused {
                 Some(Pause::On { reason }) => Ok(schedules::pause(connection, &name, &by, reason.as_deref())?),
                 _ => Ok(made),
@@ -116,12 +116,12 @@ pub(super) async fn change(
         return Err(invalid("name", format!("must be {name:?}: a schedule keeps its name")));
     }
     let Asked { wanted, paused } = wanted::read(fields)?;
-    let by = caller.name.clone();
+    let by = caller.by();
     let changed = state.reschedule(move |connection| {
         let living = declared::living(connection)?;
         connection.atomically(|connection| {
             if !wanted.is_empty() {
-                let changed = schedules::change(connection, &name, |before| {
+                let changed = schedules::change(connection, &name, &by, |before| {
                     let task = before.task.clone();
                     let after = wanted.change(before).map_err(|error| Change::Wrong(wrong(error)))?;
                     if after.task != task {
@@ -136,7 +136,7 @@ pub(super) async fn change(
             }
             match paused {
                 Some(Pause::On { reason }) => schedules::pause(connection, &name, &by, reason.as_deref()),
-                Some(Pause::Off) => schedules::resume(connection, &name),
+                Some(Pause::Off) => schedules::resume(connection, &name, &by),
                 None => schedules::get(connection, &name),
             }
             .map_err(refused("conflict"))
@@ -155,10 +155,16 @@ pub(super) async fn change(
     ),
     security(("token" = ["admin"])),
 )]
-pub(super) async fn remove(state: Data<ApiState>, ScheduleName(name): ScheduleName, request: HttpRequest) -> Answer {
+pub(super) async fn remove(
+    state: Data<ApiState>,
+    caller: Caller,
+    ScheduleName(name): ScheduleName,
+    request: HttpRequest,
+) -> Answer {
     Query::read(&request, &[])?;
-    let remove =
-        move |connection: &mut Connection| schedules::remove(connection, &name).map_err(refused("schedule_declared"));
+    let remove = move |connection: &mut Connection| {
+        schedules::remove(connection, &name, &caller.by()).map_err(refused("schedule_declared"))
+    };
     state.reschedule(remove).await?;
     answer::no_content()
 }
@@ -177,7 +183,7 @@ pub(super) async fn pause(
     body: Body,
 ) -> Answer {
     let reason = reason::of_body(&body)?;
-    let by = caller.name.clone();
+    let by = caller.by();
     let pause = move |connection: &mut Connection| {
         schedules::pause(connection, &name, &by, reason.as_deref()).map_err(refused("conflict"))
     };
@@ -198,7 +204,9 @@ pub(super) async fn resume(
     body: Body,
 ) -> Answer {
     body.object_or_nothing()?.finish()?;
-    let resume = move |connection: &mut Connection| schedules::resume(connection, &name).map_err(refused("conflict"));
+    let by = caller.by();
+    let resume =
+        move |connection: &mut Connection| schedules::resume(connection, &name, &by).map_err(refused("conflict"));
     shown(&state, &caller, state.reschedule(resume).await?)
 }
 
@@ -223,7 +231,7 @@ pub(super) async fn fire(
 ) -> Answer {
     body.object_or_nothing()?.finish()?;
     let fire = move |connection: &mut Connection| {
-        let made = schedules::fire(connection, &name, &caller.name).map_err(refused("conflict"))?;
+        let made = schedules::fire(connection, &name, &caller.by()).map_err(refused("conflict"))?;
         answer::text(&match made.sweep_id {
             Some(id) => Triggered::Sweep { sweep: id, collected: sweeps::collected(connection, id)? },
             None => Triggered::Entries { entries: made.entry_id.into_iter().collect() },

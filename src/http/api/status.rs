@@ -13,7 +13,7 @@ use crate::http::state::ApiState;
 use crate::model::time::{Micros, SECOND};
 use crate::store::entries::Page;
 use crate::store::status::Status;
-use crate::store::{node_list, nodes};
+use crate::store::{Connection, node_list, nodes};
 
 /// How long a node that is gone is still listed.
 const REMEMBERED: Micros = 86_400 * SECOND;
@@ -42,13 +42,11 @@ pub(super) async fn show(state: Data<ApiState>, request: HttpRequest) -> Answer 
 pub(super) async fn nodes(state: Data<ApiState>, request: HttpRequest) -> Answer {
     let query = Query::read(&request, &["limit", "cursor"])?;
     let (limit, below) = (query.limit()?, cursor::id(&query)?);
-    let mut items = state
-        .database(|connection| {
-            let now = nodes::clock(connection)?;
-            Ok(node_list::seen_since(connection, now - REMEMBERED, now)?)
-        })
-        .await?;
-    items.retain(|node| below.is_none_or(|below| node.id < below));
+    let page = move |connection: &mut Connection| {
+        let now = nodes::clock(connection)?;
+        Ok(node_list::page(connection, now - REMEMBERED, now, below.unwrap_or(i64::MAX), limit + 1)?)
+    };
+    let mut items = state.database(page).await?;
     let goes_on = items.len() > limit;
     items.truncate(limit);
     let next_cursor = items.last().filter(|_| goes_on).map(|node| cursor::after(&node.id.to_string()));

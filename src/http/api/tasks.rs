@@ -1,4 +1,4 @@
-//! Tasks: look, trigger, pause, resume.
+//! Tasks: look, trigger, pause, resume, try a host again.
 
 use std::slice;
 
@@ -22,9 +22,9 @@ use crate::http::trace_header::TraceHeader;
 use crate::model::NewEntry;
 use crate::store::Connection;
 use crate::store::entries::Page;
-use crate::store::sweeps;
 use crate::store::tasks::declared::{self, Declared};
 use crate::store::tasks::{self, TaskShape};
+use crate::store::{holds, sweeps};
 
 use super::new_entry::{self, Work};
 use super::reason::{self, Reason};
@@ -114,7 +114,7 @@ pub(super) async fn pause(state: Data<ApiState>, caller: Caller, TaskName(task):
     let reason = reason::of_body(&body)?;
     let paused = state.write(move |connection| {
         get(connection, &task)?;
-        tasks::pause(connection, &task, &caller.name, reason.as_deref())?;
+        tasks::pause(connection, &task, &caller.by(), reason.as_deref())?;
         get(connection, &task)
     });
     answer::ok(&paused.await?)
@@ -126,15 +126,38 @@ pub(super) async fn pause(state: Data<ApiState>, caller: Caller, TaskName(task):
     responses((status = 200, body = TaskShape), (status = 404, description = "`task_not_found`")),
     security(("token" = ["admin"])),
 )]
-pub(super) async fn resume(state: Data<ApiState>, TaskName(task): TaskName, body: Body) -> Answer {
+pub(super) async fn resume(state: Data<ApiState>, caller: Caller, TaskName(task): TaskName, body: Body) -> Answer {
     body.object_or_nothing()?.finish()?;
     let resumed = state.write(move |connection| {
         let before = get(connection, &task)?;
-        tasks::resume(connection, &task)?;
+        tasks::resume(connection, &task, &caller.by())?;
         // One that was known only for its pause is gone with it.
         Ok(tasks::get(connection, &task)?.unwrap_or(TaskShape { paused: None, ..before }))
     });
     answer::ok(&resumed.await?)
+}
+
+/// Tries a host that refuses now, whenever the next try was to be.
+#[utoipa::path(
+    post, path = "/tasks/{task}/probe", tag = "tasks", operation_id = "probe_task", params(TaskName),
+    responses(
+        (status = 200, body = TaskShape),
+        (status = 404, description = "`task_not_found`"),
+        (status = 409, description = "`task_not_held`: its host is called anyway"),
+    ),
+    security(("token" = ["admin"])),
+)]
+pub(super) async fn probe(state: Data<ApiState>, caller: Caller, TaskName(task): TaskName, body: Body) -> Answer {
+    body.object_or_nothing()?.finish()?;
+    let probed = state.write(move |connection| {
+        get(connection, &task)?;
+        if !holds::probe_now(connection, &task, &caller.by())? {
+            let detail = format!("{task:?} is not held back: its host is called as its entries are due");
+            return Err(Problem::conflict("task_not_held", detail));
+        }
+        get(connection, &task)
+    });
+    answer::ok(&probed.await?)
 }
 
 fn get(connection: &mut Connection, task: &str) -> Result<TaskShape, Problem> {

@@ -25,7 +25,7 @@ pub(super) async fn list(state: Data<ApiState>, caller: Caller) -> Answer {
 
 /// `POST /scheduler/jobs`
 pub(super) async fn add(state: Data<ApiState>, caller: Caller, Json(text): Json) -> Answer {
-    let by = caller.name.clone();
+    let by = caller.by();
     let added = state.reschedule(move |connection| put::add(connection, &text, &by)).await?;
     (state.wake)();
     answered(&state, &caller, added)
@@ -39,17 +39,17 @@ pub(super) async fn show(state: Data<ApiState>, caller: Caller, id: Path<String>
 
 /// `PATCH /scheduler/jobs/{job}`
 pub(super) async fn change(state: Data<ApiState>, caller: Caller, id: Path<String>, Json(text): Json) -> Answer {
-    let by = caller.name.clone();
+    let by = caller.by();
     let changed = state.reschedule(move |connection| put::change(connection, &id, &text, &by)).await?;
     (state.wake)();
     answered(&state, &caller, changed)
 }
 
 /// `DELETE /scheduler/jobs/{job}`
-pub(super) async fn remove(state: Data<ApiState>, id: Path<String>) -> Answer {
+pub(super) async fn remove(state: Data<ApiState>, caller: Caller, id: Path<String>) -> Answer {
     let remove = move |connection: &mut Connection| {
         there(connection, &id)?;
-        schedules::remove(connection, &id).map_err(|error| put::refused(&id, error))
+        schedules::remove(connection, &id, &caller.by()).map_err(|error| put::refused(&id, error))
     };
     state.reschedule(remove).await?;
     Ok(answer::no_content()?)
@@ -57,7 +57,7 @@ pub(super) async fn remove(state: Data<ApiState>, id: Path<String>) -> Answer {
 
 /// `POST /scheduler/jobs/{job}/pause`
 pub(super) async fn pause(state: Data<ApiState>, caller: Caller, id: Path<String>) -> Answer {
-    let by = caller.name.clone();
+    let by = caller.by();
     let pause = move |connection: &mut Connection| {
         there(connection, &id)?;
         schedules::pause(connection, &id, &by, None).map_err(|error| put::refused(&id, error))?;
@@ -68,9 +68,10 @@ pub(super) async fn pause(state: Data<ApiState>, caller: Caller, id: Path<String
 
 /// `POST /scheduler/jobs/{job}/resume`
 pub(super) async fn resume(state: Data<ApiState>, caller: Caller, id: Path<String>) -> Answer {
+    let by = caller.by();
     let resume = move |connection: &mut Connection| {
         there(connection, &id)?;
-        schedules::resume(connection, &id).map_err(|error| put::refused(&id, error))?;
+        schedules::resume(connection, &id, &by).map_err(|error| put::refused(&id, error))?;
         there(connection, &id)
     };
     answered(&state, &caller, state.reschedule(resume).await?)
@@ -78,7 +79,7 @@ pub(super) async fn resume(state: Data<ApiState>, caller: Caller, id: Path<Strin
 
 /// `POST /scheduler/jobs/{job}/run`: beside its due times, and not waited for.
 pub(super) async fn run(state: Data<ApiState>, caller: Caller, id: Path<String>) -> Answer {
-    let by = caller.name.clone();
+    let by = caller.by();
     let run = move |connection: &mut Connection| {
         let job = there(connection, &id)?;
         schedules::fire(connection, &id, &by).map_err(|error| put::refused(&id, error))?;

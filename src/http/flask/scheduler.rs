@@ -30,29 +30,29 @@ pub(super) async fn pause(api: Data<ApiState>, caller: Caller) -> Answer {
         if held.is_some_and(|held| held.stopped) {
             return Err(state(StatusCode::INTERNAL_SERVER_ERROR, NOT_RUNNING));
         }
-        Ok(schedules::hold(connection, false, &caller.name, ALL_PAUSED)?)
+        Ok(schedules::hold(connection, false, &caller.by(), ALL_PAUSED)?)
     };
     steer(&api, pause).await
 }
 
 /// `POST /scheduler/resume`
-pub(super) async fn resume(api: Data<ApiState>) -> Answer {
-    let resume = |connection: &mut Connection, held: Option<Hold>| {
+pub(super) async fn resume(api: Data<ApiState>, caller: Caller) -> Answer {
+    let resume = move |connection: &mut Connection, held: Option<Hold>| {
         if held.is_some_and(|held| held.stopped) {
             return Err(state(StatusCode::INTERNAL_SERVER_ERROR, NOT_RUNNING));
         }
-        Ok(schedules::release(connection)?)
+        Ok(schedules::release(connection, &caller.by())?)
     };
     steer(&api, resume).await
 }
 
 /// `POST /scheduler/start`
-pub(super) async fn start(api: Data<ApiState>) -> Answer {
-    let start = |connection: &mut Connection, held: Option<Hold>| {
+pub(super) async fn start(api: Data<ApiState>, caller: Caller) -> Answer {
+    let start = move |connection: &mut Connection, held: Option<Hold>| {
         if !held.is_some_and(|held| held.stopped) {
             return Err(state(StatusCode::BAD_REQUEST, RUNS_ALREADY));
         }
-        Ok(schedules::release(connection)?)
+        Ok(schedules::release(connection, &caller.by())?)
     };
     steer(&api, start).await
 }
@@ -63,7 +63,7 @@ pub(super) async fn shutdown(api: Data<ApiState>, caller: Caller) -> Answer {
         if held.is_some_and(|held| held.stopped) {
             return Err(state(StatusCode::BAD_REQUEST, NOT_RUNNING));
         }
-        Ok(schedules::hold(connection, true, &caller.name, SHUT_DOWN)?)
+        Ok(schedules::hold(connection, true, &caller.by(), SHUT_DOWN)?)
     };
     steer(&api, shutdown).await
 }

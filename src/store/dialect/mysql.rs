@@ -29,7 +29,8 @@ pub(super) fn among_texts(column: &str) -> String {
 /// A join, since neither server turns the `IN` of an `UPDATE` into a look-up by key in all versions.
 pub(super) fn update_ids(set: &str, condition: &str) -> String {
     format!(
-        "UPDATE {} STRAIGHT_JOIN soloist_entries AS e ON e.id = ids.value SET {set} WHERE {condition}",
+        "UPDATE {} STRAIGHT_JOIN soloist_entries AS e FORCE INDEX (PRIMARY) ON e.id = ids.value SET {set} \
+         WHERE {condition}",
         integers("ids")
     )
 }

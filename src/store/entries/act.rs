@@ -1,13 +1,17 @@
 //! What people do to entries that exist, by id: in one transaction, over rows that it locked first.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
+use serde_json::json;
 
-use super::insert::holder;
+use super::action::Action;
+use super::filter::Filter;
+use super::holders;
 use crate::error::{Error, Result};
-use crate::model::State;
+use crate::model::By;
+use crate::store::audit::{self, Subject};
 use crate::store::connection::Connection;
 use crate::store::firings;
 use crate::store::statement::{Bind, Statement};
@@ -16,46 +20,12 @@ use crate::store::tasks::{declared, limits};
 /// How often an action is repeated that met another at a bad moment.
 const TRIES: usize = 3;
 
-/// What may be done to an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
-    /// Failed or cancelled back to pending, with the task's attempts once more.
-    Retry,
-    /// Pending or running to cancelled.
-    Cancel,
-    /// Pending: due now.
-    RunNow,
-    /// Gone, with its attempts; not while it runs.
-    Delete,
-}
-
-impl Action {
-    /// The states that it starts from.
-    pub fn from_states(self) -> &'static [State] {
-        match self {
-            Self::Retry => &[State::Failed, State::Cancelled],
-            Self::Cancel => &[State::Pending, State::Running],
-            Self::RunNow => &[State::Pending],
-            Self::Delete => &[State::Pending, State::Completed, State::Failed, State::Cancelled],
-        }
-    }
-
-    fn done(self) -> &'static str {
-        match self {
-            Self::Retry => "retried",
-            Self::Cancel => "cancelled",
-            Self::RunNow => "made due",
-            Self::Delete => "deleted",
-        }
-    }
-}
-
 #[derive(QueryableByName)]
-struct Locked {
+pub(super) struct Locked {
     #[diesel(sql_type = BigInt)]
-    id: i64,
+    pub id: i64,
     #[diesel(sql_type = Text)]
-    task: String,
+    pub task: String,
     #[diesel(sql_type = Text)]
     state: String,
     #[diesel(sql_type = Nullable<Text>)]
@@ -65,45 +35,53 @@ struct Locked {
 }
 
 /// Takes a failed or cancelled entry back to pending. A conflict if another holds its key or it is in another state.
-pub fn retry(connection: &mut Connection, id: i64) -> Result<()> {
-    one(connection, Action::Retry, id)
+pub fn retry(connection: &mut Connection, id: i64, by: &By) -> Result<()> {
+    act(connection, Action::Retry, id, by)
 }
 
 /// Cancels a pending or running entry; whoever runs it can no longer write its end.
-pub fn cancel(connection: &mut Connection, id: i64) -> Result<()> {
-    one(connection, Action::Cancel, id)
+pub fn cancel(connection: &mut Connection, id: i64, by: &By) -> Result<()> {
+    act(connection, Action::Cancel, id, by)
 }
 
 /// Makes a pending entry due.
-pub fn run_now(connection: &mut Connection, id: i64) -> Result<()> {
-    one(connection, Action::RunNow, id)
+pub fn run_now(connection: &mut Connection, id: i64, by: &By) -> Result<()> {
+    act(connection, Action::RunNow, id, by)
 }
 
 /// Deletes an entry that does not run.
-pub fn delete(connection: &mut Connection, id: i64) -> Result<()> {
-    one(connection, Action::Delete, id)
+pub fn delete(connection: &mut Connection, id: i64, by: &By) -> Result<()> {
+    act(connection, Action::Delete, id, by)
 }
 
-fn one(connection: &mut Connection, action: Action, id: i64) -> Result<()> {
-    let changed = attempt(connection, action, &[id])?;
-    match changed.into_iter().next() {
-        Some((_, verdict)) => verdict,
+/// Does it to one entry.
+pub fn act(connection: &mut Connection, action: Action, id: i64, by: &By) -> Result<()> {
+    let (verdicts, ()) = attempt(connection, action, &[id], None, |connection, _, changed| {
+        changed.iter().try_for_each(|row| {
+            let detail = json!({ "task": row.task, "was": row.state });
+            audit::write(connection, by, action.word(), Subject::Entry(row.id), &detail).map(|_| ())
+        })
+    })?;
+    match verdicts.into_iter().next() {
+        Some(verdict) => verdict,
         None => Err(Error::not_found(format!("there is no entry {id}"))),
     }
 }
 
-/// Does it to those of these entries that allow it, all in one transaction; the ids that were changed.
-pub fn apply(connection: &mut Connection, action: Action, ids: &[i64]) -> Result<Vec<i64>> {
-    let verdicts = attempt(connection, action, ids)?;
-    Ok(verdicts.into_iter().filter(|(_, verdict)| verdict.is_ok()).map(|(id, _)| id).collect())
-}
-
-/// The same, with a verdict for each entry that exists.
-fn attempt(connection: &mut Connection, action: Action, ids: &[i64]) -> Result<Vec<(i64, Result<()>)>> {
+/// Does it to those of these entries that a filter still means and that allow it, all in one transaction, in which
+/// `record` hears how many are meant and of those that were changed as they were. A verdict for each that is meant, and
+/// what `record` said.
+pub(super) fn attempt<R>(
+    connection: &mut Connection,
+    action: Action,
+    ids: &[i64],
+    filter: Option<&Filter>,
+    record: impl Fn(&mut Connection, usize, &[&Locked]) -> Result<R>,
+) -> Result<(Vec<Result<()>>, R)> {
     let mut tries = 0;
     loop {
         let result = connection.transaction(|connection| {
-            let rows = lock(connection, ids)?;
+            let rows = lock(connection, ids, filter)?;
             let free = if action == Action::Retry { free(connection, &rows)? } else { HashSet::new() };
             let verdicts = judge(connection, action, &rows, &free)?;
             let chosen: Vec<&Locked> =
@@ -111,7 +89,8 @@ fn attempt(connection: &mut Connection, action: Action, ids: &[i64]) -> Result<V
             if !chosen.is_empty() {
                 change(connection, action, &chosen, &free)?;
             }
-            Ok(rows.iter().map(|row| row.id).zip(verdicts).collect())
+            let recorded = record(connection, rows.len(), &chosen)?;
+            Ok((verdicts, recorded))
         });
         let Err(error) = result else { return result };
         tries += 1;
@@ -123,10 +102,13 @@ fn attempt(connection: &mut Connection, action: Action, ids: &[i64]) -> Result<V
     }
 }
 
-fn lock(connection: &mut Connection, ids: &[i64]) -> Result<Vec<Locked>> {
+fn lock(connection: &mut Connection, ids: &[i64], filter: Option<&Filter>) -> Result<Vec<Locked>> {
     let dialect = connection.dialect();
-    let sql = dialect.lock_ids("id, task, state, dedupe_key, key_held", "1 = 1");
-    let mut rows: Vec<Locked> = connection.load(Statement::new(sql).bind(dialect.ids(ids)))?;
+    let meant = Statement::new("1 = 1");
+    let meant = filter.map_or_else(|| meant.clone(), |filter| filter.add_to(meant.clone(), dialect));
+    let select = Statement::new(dialect.lock_ids("id, task, state, dedupe_key, key_held", &meant.sql()));
+    let select = meant.binds().iter().fold(select.bind(dialect.ids(ids)), |select, bind| select.bind(bind.clone()));
+    let mut rows: Vec<Locked> = connection.load(select)?;
     rows.sort_unstable_by_key(|row| row.id);
     Ok(rows)
 }
@@ -144,40 +126,43 @@ fn judge(
     rows: &[Locked],
     free: &HashSet<String>,
 ) -> Result<Vec<Result<()>>> {
+    let takes_key = |row: &&Locked| {
+        action == Action::Retry && row.dedupe_key.is_some() && row.key_held == 0 && !free.contains(&row.task)
+    };
+    let takers: Vec<i64> = rows.iter().filter(takes_key).map(|row| row.id).collect();
+    let held = if takers.is_empty() { HashMap::new() } else { holders::of(connection, &takers)? };
     let mut wanted: HashSet<(&str, &str)> = HashSet::new();
     let mut verdicts = Vec::with_capacity(rows.len());
     for row in rows.iter().rev() {
-        verdicts.push(allowed(connection, action, row, free, &mut wanted)?);
+        let key = row.dedupe_key.as_deref().filter(|_| takes_key(&row));
+        verdicts.push(allowed(action, row, key, held.get(&row.id).copied(), &mut wanted));
     }
     verdicts.reverse();
     Ok(verdicts)
 }
 
 fn allowed<'a>(
-    connection: &mut Connection,
     action: Action,
     row: &'a Locked,
-    free: &HashSet<String>,
+    takes: Option<&'a str>,
+    holder: Option<i64>,
     wanted: &mut HashSet<(&'a str, &'a str)>,
-) -> Result<Result<()>> {
-    let states = action.from_states();
-    if !states.iter().any(|state| state.word() == row.state) {
-        let words: Vec<_> = states.iter().map(|state| state.word()).collect();
-        let message =
-            format!("entry {} is {}: only {} ones can be {}", row.id, row.state, words.join(", "), action.done());
-        return Ok(Err(Error::conflict(message).with_entry(row.id)));
+) -> Result<()> {
+    if !action.from_states().iter().any(|state| state.word() == row.state) {
+        let (only, done) = (action.from_words(), action.done());
+        let message = format!("entry {} is {}: only {only} ones can be {done}", row.id, row.state);
+        return Err(Error::conflict(message).with_entry(row.id));
     }
-    let takes_key = action == Action::Retry && row.key_held == 0 && !free.contains(&row.task);
-    let Some(key) = row.dedupe_key.as_deref().filter(|_| takes_key) else { return Ok(Ok(())) };
-    if let Some(holder) = holder(connection, &row.task, key)? {
+    let Some(key) = takes else { return Ok(()) };
+    if let Some(holder) = holder {
         let message = format!("entry {} cannot be retried: its key {key:?} is held by entry {holder}", row.id);
-        return Ok(Err(Error::conflict(message).with_entry(holder)));
+        return Err(Error::conflict(message).with_entry(holder));
     }
     if !wanted.insert((&row.task, key)) {
         let message = format!("entry {} cannot be retried: a newer one takes its key {key:?}", row.id);
-        return Ok(Err(Error::conflict(message)));
+        return Err(Error::conflict(message));
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
 fn change(connection: &mut Connection, action: Action, rows: &[&Locked], free: &HashSet<String>) -> Result<()> {

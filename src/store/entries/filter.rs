@@ -1,9 +1,11 @@
 //! Which entries are meant: the one filter of lists and bulk actions.
 
+use super::Action;
+use crate::error::{Error, Result};
 use crate::model::State;
 use crate::model::time::Micros;
 use crate::store::dialect::Dialect;
-use crate::store::statement::{Bind, Statement};
+use crate::store::statement::Statement;
 
 /// Which entries are meant; what is not set does not matter.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -37,46 +39,66 @@ impl Filter {
         *self == Self::default()
     }
 
-    /// Adds ` AND …` for each thing that is set; the entries are named `e`.
+    /// That the filter says which entries an action is for, and that it may be done to some of them.
+    pub fn check_for(&self, action: Action) -> Result<()> {
+        if self.is_everything() {
+            let message = "say which entries, since all of them are never meant: ids, task, state, key, error, \
+                           schedule, before or older_than";
+            return Err(Error::usage(message));
+        }
+        match self.state {
+            Some(state) if !action.from_states().contains(&state) => Err(Error::usage(format!(
+                "{} is for {} entries: none that is {} can be {}",
+                action.word(),
+                action.from_words(),
+                state.word(),
+                action.done()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// The same with ages as an instant, no later than `now`.
+    pub(super) fn at(&self, now: Micros) -> Self {
+        let before = [Some(now), self.before, self.older_than.map(|age| now.saturating_sub(age))];
+        Self { before: before.into_iter().flatten().min(), older_than: None, ..self.clone() }
+    }
+
+    /// Adds ` AND …` for each thing that is set but ids; the entries are named `e`. Written so that no index serves it:
+    /// by which index rows are found is said elsewhere, and nothing may lead a planner away from it.
     pub(super) fn add_to(&self, mut statement: Statement, dialect: Dialect) -> Statement {
-        if let Some(state) = self.state {
-            // As a word, not as a bind: only so do partial indexes serve.
-            statement = statement.text(&format!(" AND e.state = '{}'", state.word()));
-            if state == State::Running {
-                statement = statement.text(" AND e.node_id IS NOT NULL AND e.finished_at IS NULL");
-            }
-        }
-        let mut and = |text: &str, bind: Bind| {
-            statement = std::mem::replace(&mut statement, Statement::new("")).text(" AND ").text(text).bind(bind);
+        let plain = |column: &str| match dialect {
+            Dialect::Sqlite => format!("+e.{column}"),
+            Dialect::Postgres => format!("(e.{column} || '')"),
+            Dialect::Mysql => format!("e.{column}"),
         };
-        if let Some(ids) = &self.ids {
-            and(&dialect.among_ids("e.id"), dialect.ids(ids));
-        }
-        if let Some(task) = &self.task {
-            and("e.task = ?", task.as_str().into());
+        let words = [
+            ("task", self.task.as_deref()),
+            ("state", self.state.map(State::word)),
+            ("schedule", self.schedule.as_deref()),
+        ];
+        for (column, word) in words {
+            if let Some(word) = word {
+                statement = statement.text(&format!(" AND {} = ?", plain(column))).bind(word);
+            }
         }
         if let Some(key) = &self.key {
             let same = match dialect {
-                Dialect::Mysql => "CAST(e.dedupe_key AS BINARY) = CAST(? AS BINARY)",
-                Dialect::Sqlite | Dialect::Postgres => "e.dedupe_key = ?",
+                // By bytes: two texts that differ by blanks at the end would be equal.
+                Dialect::Mysql => "CAST(e.dedupe_key AS BINARY) = CAST(? AS BINARY)".to_owned(),
+                Dialect::Sqlite | Dialect::Postgres => format!("{} = ?", plain("dedupe_key")),
             };
-            and(same, key.as_str().into());
+            statement = statement.text(&format!(" AND {same}")).bind(key.as_str());
         }
         if let Some(error) = &self.error {
             let holds = match dialect {
-                Dialect::Postgres => "position(? in e.error) > 0",
-                Dialect::Sqlite | Dialect::Mysql => "instr(e.error, ?) > 0",
+                Dialect::Postgres => " AND position(? in e.error) > 0",
+                Dialect::Sqlite | Dialect::Mysql => " AND instr(e.error, ?) > 0",
             };
-            and(holds, error.as_str().into());
-        }
-        if let Some(schedule) = &self.schedule {
-            and("e.schedule = ?", schedule.as_str().into());
+            statement = statement.text(holds).bind(error.as_str());
         }
         if let Some(before) = self.before {
-            and("COALESCE(e.finished_at, e.created_at) <= ?", before.into());
-        }
-        if let Some(age) = self.older_than {
-            and(&dialect.sql("COALESCE(e.finished_at, e.created_at) < {now} - ?"), age.into());
+            statement = statement.text(" AND COALESCE(e.finished_at, e.created_at) <= ?").bind(before);
         }
         statement
     }

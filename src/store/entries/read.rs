@@ -6,16 +6,20 @@ use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 use super::LONGEST_PAGE;
 use super::filter::Filter;
 use super::shape::{AttemptShape, EntryShape, Page, raw};
+use super::span;
 use crate::error::{Error, Result};
 use crate::model::State;
 use crate::store::attempts;
 use crate::store::connection::Connection;
+use crate::store::nodes;
 use crate::store::statement::Statement;
 use crate::store::tasks::declared::{self, Declared};
 
-const COLUMNS: &str = "SELECT e.id, e.task, e.dedupe_key, e.state, e.payload, e.priority, e.attempt, e.max_attempts, \
+const COLUMNS: &str = "e.id, e.task, e.dedupe_key, e.state, e.payload, e.priority, e.attempt, e.max_attempts, \
      e.run_at, e.created_at, e.started_at, e.finished_at, e.node_id, n.name AS node, e.schedule, e.scheduled_for, \
-     e.error, e.output, e.claim FROM soloist_entries e LEFT JOIN soloist_nodes n ON n.id = e.node_id WHERE 1 = 1";
+     e.error, e.output, e.claim";
+
+const NODE: &str = "LEFT JOIN soloist_nodes n ON n.id = e.node_id";
 
 #[derive(QueryableByName)]
 struct EntryRow {
@@ -61,7 +65,7 @@ struct EntryRow {
 
 /// One entry with what was tried, if it exists.
 pub fn get(connection: &mut Connection, id: i64) -> Result<Option<EntryShape>> {
-    let statement = Statement::new(format!("{COLUMNS} AND e.id = ?")).bind(id);
+    let statement = Statement::new(format!("SELECT {COLUMNS} FROM soloist_entries e {NODE} WHERE e.id = ?")).bind(id);
     let Some(row) = connection.first::<EntryRow>(statement)? else { return Ok(None) };
     let installation = installation(connection)?;
     let declared = declared::living(connection)?;
@@ -81,7 +85,8 @@ pub fn get(connection: &mut Connection, id: i64) -> Result<Option<EntryShape>> {
     Ok(Some(entry))
 }
 
-/// Entries that a filter means, newest first; `cursor` is that of the page before.
+/// Entries that a filter means, newest first; `cursor` is that of the page before. A page looks at so many rows and no
+/// more: it may hold fewer than `limit`, or none, and still name the next.
 pub fn list(
     connection: &mut Connection,
     filter: &Filter,
@@ -89,23 +94,33 @@ pub fn list(
     cursor: Option<&str>,
 ) -> Result<Page<EntryShape>> {
     let limit = limit.clamp(1, LONGEST_PAGE);
-    let dialect = connection.dialect();
-    let mut statement = filter.add_to(Statement::new(COLUMNS), dialect);
-    if let Some(cursor) = cursor {
-        let below: i64 = cursor.parse().map_err(|_| {
-            Error::usage(format!("cursor: {cursor:?} is none; it is the next_cursor of the page before"))
-        })?;
-        statement = statement.text(" AND e.id < ?").bind(below);
+    let below: i64 = cursor.map_or(Ok(i64::MAX), str::parse).map_err(|_| {
+        let cursor = cursor.unwrap_or_default();
+        Error::usage(format!("cursor: {cursor:?} is none; it is the next_cursor of the page before"))
+    })?;
+    let aged = filter.older_than.is_some().then(|| nodes::clock(connection)).transpose()?;
+    let filter = aged.map_or_else(|| filter.clone(), |now| filter.at(now));
+    let (ids, rest) = span::find(connection, &filter, limit, below)?;
+    Ok(Page { items: read(connection, &ids, &filter)?, next_cursor: rest.map(|id| id.to_string()) })
+}
+
+/// Those of these entries that there are, newest first.
+pub fn of_ids(connection: &mut Connection, ids: &[i64]) -> Result<Vec<EntryShape>> {
+    read(connection, ids, &Filter::default())
+}
+
+fn read(connection: &mut Connection, ids: &[i64], filter: &Filter) -> Result<Vec<EntryShape>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
     }
-    let more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
-    let mut rows: Vec<EntryRow> = connection.load(statement.text(" ORDER BY e.id DESC LIMIT ?").bind(more))?;
-    let goes_on = rows.len() > limit;
-    rows.truncate(limit);
-    let next_cursor = rows.last().filter(|_| goes_on).map(|row| row.id.to_string());
+    let dialect = connection.dialect();
+    let sql = format!("SELECT {COLUMNS} FROM {} {NODE} WHERE 1 = 1", span::from_ids(dialect));
+    let select = filter.add_to(Statement::new(sql).bind(span::ids_to_join(ids)), dialect);
+    let mut rows: Vec<EntryRow> = connection.load(select)?;
+    rows.sort_unstable_by_key(|row| -row.id);
     let installation = installation(connection)?;
     let declared = declared::living(connection)?;
-    let items: Result<Vec<_>> = rows.into_iter().map(|row| shape(row, &installation, &declared)).collect();
-    Ok(Page { items: items?, next_cursor })
+    rows.into_iter().map(|row| shape(row, &installation, &declared)).collect()
 }
 
 /// What makes idempotency keys unique over installations.

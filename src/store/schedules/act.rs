@@ -1,12 +1,17 @@
 //! What people do with schedules: make, change, remove, pause, resume, fire now. Each in one transaction, over a row that
 //! it locked first; a firing pass leaves out a row that is locked.
 
+use serde_json::json;
+
 use super::declared;
 use super::read::{self, Origin, Row, SELECT, ScheduleShape, missing, shape};
+use super::told;
 use super::write::{self, Taken, Written};
 use crate::config::schedule::Schedule;
 use crate::error::{Error, Result};
 use crate::model::time::Micros;
+use crate::model::{By, Via};
+use crate::store::audit::{self, Subject};
 use crate::store::connection::Connection;
 use crate::store::firings::{self, GivenUp, Made};
 use crate::store::nodes;
@@ -14,7 +19,8 @@ use crate::store::statement::Statement;
 use crate::store::tasks;
 
 /// Makes a schedule; a conflict if there is one of this name.
-pub fn create(connection: &mut Connection, schedule: Schedule, origin: Origin) -> Result<ScheduleShape> {
+pub fn create(connection: &mut Connection, schedule: Schedule, by: &By) -> Result<ScheduleShape> {
+    let origin = if by.via == Via::Api { Origin::Api } else { Origin::Cli };
     let name = schedule.name.clone();
     let taken = |made: &str| Error::conflict(format!("there is a schedule {name:?} already; {made}"));
     connection.transaction(|connection| {
@@ -25,10 +31,12 @@ pub fn create(connection: &mut Connection, schedule: Schedule, origin: Origin) -
             }));
         }
         let now = nodes::clock(connection)?;
-        put(connection, schedule, origin, None, now).map_err(|error| match error.is_conflict() {
+        let made = put(connection, schedule, origin, None, now).map_err(|error| match error.is_conflict() {
             true => taken("it was made in the same moment"),
             false => error,
-        })
+        })?;
+        audit::write(connection, by, "create", Subject::Schedule(&name), &told::of(&made.definition))?;
+        Ok(made)
     })
 }
 
@@ -36,70 +44,91 @@ pub fn create(connection: &mut Connection, schedule: Schedule, origin: Origin) -
 pub fn change<E: From<Error>>(
     connection: &mut Connection,
     name: &str,
+    by: &By,
     change: impl FnOnce(Schedule) -> Result<Schedule, E>,
 ) -> Result<ScheduleShape, E> {
     connection.atomically(|connection| {
         let row = free(connection, name)?;
-        let schedule = change(shape(row.clone())?.definition.schedule(name)?)?;
+        let before = shape(row.clone())?.definition;
+        let schedule = change(before.clone().schedule(name)?)?;
         let now = nodes::clock(connection)?;
-        if write::is_due_alike(&row, &schedule) {
-            return Ok(put(connection, schedule, row.origin(), Some(&row), now)?);
-        }
-        if !firings::conclude(connection, &[name.to_owned()], now)?.is_empty() {
+        let row = if write::is_due_alike(&row, &schedule) {
+            row
+        } else if firings::conclude(connection, &[name.to_owned()], now)?.is_empty() {
+            free(connection, name)?
+        } else {
             return Err(far_behind(name).into());
+        };
+        let changed = put(connection, schedule, row.origin(), Some(&row), now)?;
+        let difference = told::difference(&before, &changed.definition);
+        if !difference.is_empty() {
+            audit::write(connection, by, "change", Subject::Schedule(name), &difference.into())?;
         }
-        let row = free(connection, name)?;
-        Ok(put(connection, schedule, row.origin(), Some(&row), now)?)
+        Ok(changed)
     })
 }
 
 /// Removes a schedule; what it has made goes on, and what is due and did not fire is recorded as skipped. A conflict as
 /// long as nodes declare it; what they declare under the name of one that people made comes into force.
-pub fn remove(connection: &mut Connection, name: &str) -> Result<()> {
+pub fn remove(connection: &mut Connection, name: &str, by: &By) -> Result<()> {
     connection.transaction(|connection| {
-        match locked(connection, name)? {
+        let row = match locked(connection, name)? {
             None => return Err(missing(connection, name)?),
             Some(row) if row.origin() == Origin::Config && row.declared == 1 => return Err(declared_by_nodes(name)),
-            // What has stopped is due no more.
-            Some(row) if row.declared == 0 => {}
-            Some(_) => {
-                let now = nodes::clock(connection)?;
-                if !firings::give_up(connection, &[name.to_owned()], now, GivenUp::All, "the schedule was removed")? {
-                    return Err(far_behind(name));
-                }
+            Some(row) => row,
+        };
+        // What has stopped is due no more.
+        if row.declared == 1 {
+            let now = nodes::clock(connection)?;
+            if !firings::give_up(connection, &[name.to_owned()], now, GivenUp::All, "the schedule was removed")? {
+                return Err(far_behind(name));
             }
         }
         connection.execute(Statement::new("DELETE FROM soloist_schedules WHERE name = ?").bind(name))?;
+        let detail = told::of(&shape(row)?.definition);
+        audit::write(connection, by, "delete", Subject::Schedule(name), &detail)?;
         declared::take_up(connection, name)
     })
 }
 
 /// Lets no due time fire until [`resume`]. Pausing what is paused keeps who did first, and why.
-pub fn pause(connection: &mut Connection, name: &str, by: &str, reason: Option<&str>) -> Result<ScheduleShape> {
+pub fn pause(connection: &mut Connection, name: &str, by: &By, reason: Option<&str>) -> Result<ScheduleShape> {
     let sql = connection.dialect().sql(
         "UPDATE soloist_schedules SET paused_by = ?, paused_reason = ?, paused_since = {now} \
          WHERE name = ? AND paused_since IS NULL",
     );
-    let by: String = by.chars().take(100).collect();
-    connection.execute(Statement::new(sql).bind(by).bind(reason.map(str::to_owned)).bind(name))?;
-    read::get(connection, name)
+    connection.transaction(|connection| {
+        let pause = Statement::new(sql).bind(by.short_name()).bind(reason.map(str::to_owned)).bind(name);
+        if connection.execute(pause)? > 0 {
+            audit::write(connection, by, "pause", Subject::Schedule(name), &json!({ "reason": reason }))?;
+        }
+        read::get(connection, name)
+    })
 }
 
 /// Lets due times fire again, from the next on.
-pub fn resume(connection: &mut Connection, name: &str) -> Result<ScheduleShape> {
+pub fn resume(connection: &mut Connection, name: &str, by: &By) -> Result<ScheduleShape> {
     // A due time that waited goes on waiting from now.
     let sql = "UPDATE soloist_schedules SET paused_by = NULL, paused_reason = NULL, paused_since = NULL, look_at = \
-               CASE WHEN declared = 1 AND queued_for IS NOT NULL THEN queued_for ELSE look_at END WHERE name = ?";
-    connection.execute(Statement::new(sql).bind(name))?;
-    read::get(connection, name)
+               CASE WHEN declared = 1 AND queued_for IS NOT NULL THEN queued_for ELSE look_at END \
+               WHERE name = ? AND paused_since IS NOT NULL";
+    connection.transaction(|connection| {
+        if connection.execute(Statement::new(sql).bind(name))? > 0 {
+            audit::write(connection, by, "resume", Subject::Schedule(name), &json!({}))?;
+        }
+        read::get(connection, name)
+    })
 }
 
 /// Fires now, whatever its trigger, pause and overlap say; the work that it made. Its due times stay as they are.
-pub fn fire(connection: &mut Connection, name: &str, by: &str) -> Result<Made> {
+pub fn fire(connection: &mut Connection, name: &str, by: &By) -> Result<Made> {
     connection.transaction(|connection| {
         let Some(row) = locked(connection, name)? else { return Err(missing(connection, name)?) };
         let schedule = shape(row.clone())?.definition.schedule(name)?;
-        firings::fire_now(connection, &schedule, row.anchor, row.sweeps == 1, by)
+        let made = firings::fire_now(connection, &schedule, row.anchor, row.sweeps == 1, &by.name)?;
+        let detail = json!({ "task": schedule.task, "entry": made.entry_id, "sweep": made.sweep_id });
+        audit::write(connection, by, "fire", Subject::Schedule(name), &detail)?;
+        Ok(made)
     })
 }
 

@@ -3,9 +3,12 @@
 
 use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Nullable, Text};
+use serde_json::json;
 
 use super::read::Paused;
 use crate::error::Result;
+use crate::model::By;
+use crate::store::audit::{self, Subject};
 use crate::store::connection::Connection;
 use crate::store::statement::Statement;
 
@@ -43,7 +46,7 @@ pub fn held(connection: &mut Connection) -> Result<Option<Hold>> {
 }
 
 /// Lets none fire until [`release`]. To pause what is held already keeps who did it, and why.
-pub fn hold(connection: &mut Connection, stopped: bool, by: &str, reason: &str) -> Result<()> {
+pub fn hold(connection: &mut Connection, stopped: bool, by: &By, reason: &str) -> Result<()> {
     let dialect = connection.dialect();
     let taken = match stopped {
         true => dialect.or_update("id", &["state", "held_by", "held_since", "held_reason"]),
@@ -52,11 +55,15 @@ pub fn hold(connection: &mut Connection, stopped: bool, by: &str, reason: &str) 
     let sql = dialect.sql(&format!(
         "INSERT INTO soloist_hold (id, state, held_by, held_since, held_reason) VALUES (1, ?, ?, {{now}}, ?){taken}"
     ));
-    let by: String = by.chars().take(100).collect();
     let state = if stopped { "stopped" } else { "paused" };
     connection.transaction(|connection| {
         await_passes(connection)?;
-        connection.execute(Statement::new(sql).bind(state).bind(by).bind(reason)).map(|_| ())
+        let before = held(connection)?;
+        connection.execute(Statement::new(sql).bind(state).bind(by.short_name()).bind(reason))?;
+        if before.is_none_or(|before| stopped && !before.stopped) {
+            audit::write(connection, by, "pause", Subject::Schedules, &json!({ "reason": reason }))?;
+        }
+        Ok(())
     })
 }
 
@@ -68,9 +75,11 @@ fn await_passes(connection: &mut Connection) -> Result<()> {
 }
 
 /// Lets those fire again that have no pause of their own, from their next due times on.
-pub fn release(connection: &mut Connection) -> Result<()> {
+pub fn release(connection: &mut Connection, by: &By) -> Result<()> {
     connection.transaction(|connection| {
-        connection.execute(Statement::new("DELETE FROM soloist_hold WHERE id = 1"))?;
+        if connection.execute(Statement::new("DELETE FROM soloist_hold WHERE id = 1"))? > 0 {
+            audit::write(connection, by, "resume", Subject::Schedules, &json!({}))?;
+        }
         // A due time that waited goes on waiting from now.
         let waiting = "UPDATE soloist_schedules SET look_at = queued_for \
                        WHERE declared = 1 AND queued_for IS NOT NULL AND paused_since IS NULL";

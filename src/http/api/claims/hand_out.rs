@@ -16,7 +16,7 @@ use crate::model::Entry;
 use crate::model::time::{self, Micros};
 use crate::store::Connection;
 use crate::store::claim::ClaimRequest;
-use crate::store::entries::{self, EntryShape, Filter, LONGEST_PAGE};
+use crate::store::entries::{self, EntryShape};
 use crate::store::outside::{self, Claim};
 use crate::store::tasks::declared;
 
@@ -161,7 +161,7 @@ fn shown(connection: &mut Connection, claimed: Vec<Entry>, lease: Micros) -> Res
     }
     let installation = entries::installation(connection)?;
     let ids: Vec<_> = claimed.iter().map(|entry| entry.id).collect();
-    let mut shapes = entries::list(connection, &Filter::ids(ids), LONGEST_PAGE, None)?.items;
+    let mut shapes = entries::of_ids(connection, &ids)?;
     let mut shown = Vec::with_capacity(claimed.len());
     for entry in claimed {
         // Gone only if somebody cancelled and deleted it since.

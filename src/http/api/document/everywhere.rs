@@ -15,13 +15,19 @@ const TOKEN: &str = "A token of `[[http.tokens]]`, or of `soloist.token`. The ro
 type Common = (StatusCode, &'static str, &'static str);
 
 /// To every request.
-const TO_EVERY: [Common; 4] = [
+const TO_EVERY: [Common; 5] = [
     (
         StatusCode::BAD_REQUEST,
         "Wrong",
         "Something in the request is wrong: `detail` says what, and what would be right",
     ),
     (StatusCode::UNAUTHORIZED, "Unauthenticated", "`unauthenticated`: no token, or none that is known here"),
+    (
+        StatusCode::TOO_MANY_REQUESTS,
+        "TooManyFailures",
+        "`too_many_failures`: this token is not known, nor were many others from this address; ask again after \
+         `Retry-After`",
+    ),
     (StatusCode::INTERNAL_SERVER_ERROR, "Internal", "`internal`: this should not happen"),
     (StatusCode::SERVICE_UNAVAILABLE, "Unavailable", "`database_unavailable`: ask again after `Retry-After`"),
 ];

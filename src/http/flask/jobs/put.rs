@@ -7,12 +7,13 @@ use crate::config::schedule::{Schedule, Trigger};
 use crate::error::Error;
 use crate::http::flask::answer::{job_exists, no_job, wrong};
 use crate::http::problem::Problem;
-use crate::store::schedules::{self, JobRow, Origin};
+use crate::model::By;
+use crate::store::schedules::{self, JobRow};
 use crate::store::tasks::declared::{self, Declared};
 use crate::store::{Connection, nodes};
 
 /// Adds a job.
-pub(super) fn add(connection: &mut Connection, text: &str, by: &str) -> Result<JobRow, Problem> {
+pub(super) fn add(connection: &mut Connection, text: &str, by: &By) -> Result<JobRow, Problem> {
     let now = clock(connection)?;
     let NewJob { id, wanted, replaces } = apscheduler::new_job(text, now).map_err(|all| wrong(&all))?;
     connection.atomically(|connection| {
@@ -25,8 +26,8 @@ pub(super) fn add(connection: &mut Connection, text: &str, by: &str) -> Result<J
         apply(&wanted, &living, &mut schedule, &mut kept, now)?;
         let grace = schedule.misfire_grace;
         let made = match before {
-            Some(_) => schedules::change(connection, &id, |_| Ok::<_, Error>(schedule)),
-            None => schedules::create(connection, schedule, Origin::Api),
+            Some(_) => schedules::change(connection, &id, by, |_| Ok::<_, Error>(schedule)),
+            None => schedules::create(connection, schedule, by),
         };
         made.map_err(|error| match error.is_conflict() && !replaces {
             true => job_exists(&id),
@@ -35,7 +36,7 @@ pub(super) fn add(connection: &mut Connection, text: &str, by: &str) -> Result<J
         schedules::keep(connection, &id, &kept)?;
         match wanted.paused() {
             Some(true) => schedules::pause(connection, &id, by, None)?,
-            _ => schedules::resume(connection, &id)?,
+            _ => schedules::resume(connection, &id, by)?,
         };
         if wanted.is_due_at(now, grace) {
             schedules::fire(connection, &id, by)?;
@@ -45,7 +46,7 @@ pub(super) fn add(connection: &mut Connection, text: &str, by: &str) -> Result<J
 }
 
 /// Changes a job.
-pub(super) fn change(connection: &mut Connection, id: &str, text: &str, by: &str) -> Result<JobRow, Problem> {
+pub(super) fn change(connection: &mut Connection, id: &str, text: &str, by: &By) -> Result<JobRow, Problem> {
     check_id(id).map_err(|_| no_job(id))?;
     let now = clock(connection)?;
     let wanted = apscheduler::change(text, now).map_err(|all| wrong(&all))?;
@@ -55,7 +56,7 @@ pub(super) fn change(connection: &mut Connection, id: &str, text: &str, by: &str
         let mut grace = None;
         if !wanted.is_pause_alone() {
             let mut kept = before.kept.still_true_of(&before.schedule.definition);
-            schedules::change(connection, id, |mut schedule| {
+            schedules::change(connection, id, by, |mut schedule| {
                 apply(&wanted, &living, &mut schedule, &mut kept, now)?;
                 grace = schedule.misfire_grace;
                 Ok::<_, Problem>(schedule)
@@ -64,7 +65,7 @@ pub(super) fn change(connection: &mut Connection, id: &str, text: &str, by: &str
         }
         match wanted.paused() {
             Some(true) => drop(schedules::pause(connection, id, by, None)?),
-            Some(false) => drop(schedules::resume(connection, id)?),
+            Some(false) => drop(schedules::resume(connection, id, by)?),
             None => {}
         }
         if wanted.is_due_at(now, grace) {
