@@ -8,7 +8,6 @@ use super::ask::Asked;
 use super::time_text::shown;
 use super::{output, table};
 use crate::error::{Error, Result};
-use crate::store::Connection;
 use crate::store::audit::{self, AuditShape, Sought};
 use crate::store::entries::Page;
 
@@ -34,14 +33,14 @@ pub(super) struct Audit {
 
 impl Audit {
     pub(super) fn run(self, asked: &Asked) -> Result<ExitCode> {
-        let below = self
-            .cursor
-            .as_deref()
-            .map(str::parse)
-            .transpose()
-            .map_err(|_| Error::usage("cursor: it is the next cursor of the page before, unchanged"))?;
+        if self.cursor.as_deref().is_some_and(|cursor| cursor.parse::<i64>().is_err()) {
+            return Err(Error::usage("cursor: it is the next cursor of the page before, unchanged"));
+        }
         let sought = Sought { by: self.by, action: self.action, subject: self.subject };
-        let page = page(&mut *asked.connect()?, &sought, self.limit.into(), below)?;
+        let mut connection = asked.connect()?;
+        let page = Page::whole(self.limit.into(), self.cursor, |limit, cursor| {
+            audit::list(&mut connection, &sought, limit, cursor.and_then(|cursor| cursor.parse().ok()))
+        })?;
         if asked.json {
             output::json(&page)?;
             return Ok(ExitCode::SUCCESS);
@@ -52,24 +51,6 @@ impl Audit {
             output::note(format!("There are more: --cursor {cursor}"));
         }
         Ok(ExitCode::SUCCESS)
-    }
-}
-
-/// A whole page, however many lines must be looked at for it.
-fn page(
-    connection: &mut Connection,
-    sought: &Sought,
-    limit: usize,
-    mut below: Option<i64>,
-) -> Result<Page<AuditShape>> {
-    let mut items = Vec::new();
-    loop {
-        let mut looked = audit::list(connection, sought, limit - items.len(), below)?;
-        items.append(&mut looked.items);
-        below = looked.next_cursor.as_deref().and_then(|cursor| cursor.parse().ok());
-        if below.is_none() || items.len() >= limit {
-            return Ok(Page { items, next_cursor: looked.next_cursor });
-        }
     }
 }
 

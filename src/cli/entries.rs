@@ -12,8 +12,7 @@ use super::ask::Asked;
 use super::time_text::shown;
 use super::{output, table};
 use crate::error::Result;
-use crate::store::Connection;
-use crate::store::entries::{self, Action, EntryShape, Filter, Page};
+use crate::store::entries::{self, Action, EntryShape, Page};
 use which::Which;
 
 /// `soloist entries`
@@ -63,7 +62,9 @@ impl List {
     fn run(self, asked: &Asked) -> Result<ExitCode> {
         let mut connection = asked.connect()?;
         let filter = self.which.filter()?;
-        let page = page(&mut connection, &filter, self.limit.into(), self.cursor)?;
+        let page = Page::whole(self.limit.into(), self.cursor, |limit, cursor| {
+            entries::list(&mut connection, &filter, limit, cursor)
+        })?;
         if asked.json {
             output::json(&page)?;
             return Ok(ExitCode::SUCCESS);
@@ -75,24 +76,6 @@ impl List {
             output::note(format!("There are more: --cursor {cursor}"));
         }
         Ok(ExitCode::SUCCESS)
-    }
-}
-
-/// A whole page, however many rows must be looked at for it: as many looks as that takes.
-fn page(
-    connection: &mut Connection,
-    filter: &Filter,
-    limit: usize,
-    mut cursor: Option<String>,
-) -> Result<Page<EntryShape>> {
-    let mut items = Vec::new();
-    loop {
-        let mut looked = entries::list(connection, filter, limit - items.len(), cursor.as_deref())?;
-        items.append(&mut looked.items);
-        cursor = looked.next_cursor;
-        if cursor.is_none() || items.len() >= limit {
-            return Ok(Page { items, next_cursor: cursor });
-        }
     }
 }
 

@@ -11,6 +11,7 @@ pub use list::{AuditShape, Sought, list};
 
 use super::connection::Connection;
 use super::dialect::Dialect;
+use super::prune;
 use super::statement::Statement;
 use crate::error::Result;
 use crate::model::time::SECOND;
@@ -18,9 +19,6 @@ use crate::model::{By, Via};
 
 /// How long a line is kept.
 const KEPT: i64 = 90 * 86_400 * SECOND;
-
-/// Lines that one transaction deletes.
-const CHUNK: i64 = 1000;
 
 /// What was changed; as text the path that the API has for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,19 +86,5 @@ pub fn amend(connection: &mut Connection, id: i64, detail: &Value) -> Result<()>
 
 /// Deletes lines of more than 90 days ago, a chunk at a time; true if there may be more.
 pub fn prune(connection: &mut Connection) -> Result<bool> {
-    #[derive(diesel::QueryableByName)]
-    struct Id {
-        #[diesel(sql_type = diesel::sql_types::BigInt)]
-        id: i64,
-    }
-    let dialect = connection.dialect();
-    let old = dialect.sql("SELECT id FROM soloist_audit WHERE at <= {now} - ? ORDER BY at LIMIT ?");
-    let ids: Vec<_> =
-        connection.load::<Id>(Statement::new(old).bind(KEPT).bind(CHUNK))?.into_iter().map(|row| row.id).collect();
-    if ids.is_empty() {
-        return Ok(false);
-    }
-    let sql = dialect.delete_ids("soloist_audit", "id", "1 = 1");
-    connection.execute(Statement::new(sql).bind(dialect.ids(&ids)))?;
-    Ok(i64::try_from(ids.len()).unwrap_or(CHUNK) >= CHUNK)
+    prune::older_than(connection, "soloist_audit", "at", KEPT)
 }

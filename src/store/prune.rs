@@ -20,6 +20,12 @@ const KEEP_SWEEPS: Duration = Duration::from_secs(86_400);
 
 const DAY: i64 = 86_400 * SECOND;
 
+#[derive(QueryableByName)]
+struct Id {
+    #[diesel(sql_type = BigInt)]
+    id: i64,
+}
+
 /// Deletes finished entries of a task that are past their keep; true if a chunk was full, so that there may be more.
 pub fn entries(connection: &mut Connection, task: &str, keep: &Retention) -> Result<bool> {
     let mut full = false;
@@ -32,11 +38,6 @@ pub fn entries(connection: &mut Connection, task: &str, keep: &Retention) -> Res
 }
 
 fn of_state(connection: &mut Connection, task: &str, state: State, keep: i64) -> Result<bool> {
-    #[derive(QueryableByName)]
-    struct Id {
-        #[diesel(sql_type = BigInt)]
-        id: i64,
-    }
     let dialect = connection.dialect();
     let sql = dialect.sql(
         "SELECT id FROM soloist_entries WHERE task = ? AND finished_at <= {now} - ? AND state = ? \
@@ -56,6 +57,20 @@ fn of_state(connection: &mut Connection, task: &str, state: State, keep: i64) ->
         let orphans = dialect.delete_ids("soloist_attempts", "entry_id", gone);
         connection.execute(Statement::new(orphans).bind(dialect.ids(&ids)))
     })?;
+    Ok(i64::try_from(ids.len()).unwrap_or(CHUNK) >= CHUNK)
+}
+
+/// Deletes rows of a table whose time in `column` is so long ago, a chunk at a time; true if there may be more.
+pub(super) fn older_than(connection: &mut Connection, table: &str, column: &str, age: i64) -> Result<bool> {
+    let dialect = connection.dialect();
+    let old = dialect.sql(&format!("SELECT id FROM {table} WHERE {column} <= {{now}} - ? ORDER BY {column} LIMIT ?"));
+    let ids: Vec<_> =
+        connection.load::<Id>(Statement::new(old).bind(age).bind(CHUNK))?.into_iter().map(|row| row.id).collect();
+    if ids.is_empty() {
+        return Ok(false);
+    }
+    let sql = dialect.delete_ids(table, "id", "1 = 1");
+    connection.execute(Statement::new(sql).bind(dialect.ids(&ids)))?;
     Ok(i64::try_from(ids.len()).unwrap_or(CHUNK) >= CHUNK)
 }
 

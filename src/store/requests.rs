@@ -9,6 +9,7 @@ use diesel::QueryableByName;
 use diesel::sql_types::{BigInt, Integer, Text};
 
 use super::connection::Connection;
+use super::prune;
 use super::statement::Statement;
 use crate::error::{Error, Result};
 use crate::model::time::SECOND;
@@ -18,9 +19,6 @@ const KEPT: i64 = 86_400 * SECOND;
 
 /// How often it is tried to be the first, or to find the answer of who was.
 const TRIES: u32 = 10;
-
-/// Rows that one transaction deletes.
-const CHUNK: i64 = 1000;
 
 /// What names a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -156,19 +154,5 @@ fn keep(connection: &mut Connection, request: &Request, answer: &Kept) -> Result
 
 /// Deletes answers that need not be kept any more, a chunk at a time; true if there may be more.
 pub fn prune(connection: &mut Connection) -> Result<bool> {
-    #[derive(QueryableByName)]
-    struct Id {
-        #[diesel(sql_type = BigInt)]
-        id: i64,
-    }
-    let dialect = connection.dialect();
-    let old = dialect.sql("SELECT id FROM soloist_requests WHERE created_at <= {now} - ? ORDER BY created_at LIMIT ?");
-    let ids: Vec<_> =
-        connection.load::<Id>(Statement::new(old).bind(KEPT).bind(CHUNK))?.into_iter().map(|row| row.id).collect();
-    if ids.is_empty() {
-        return Ok(false);
-    }
-    let sql = dialect.delete_ids("soloist_requests", "id", "1 = 1");
-    connection.execute(Statement::new(sql).bind(dialect.ids(&ids)))?;
-    Ok(i64::try_from(ids.len()).unwrap_or(CHUNK) >= CHUNK)
+    prune::older_than(connection, "soloist_requests", "created_at", KEPT)
 }

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
+use crate::error::Result;
 use crate::model::time::Micros;
 use crate::model::{State, entry};
 
@@ -14,6 +15,26 @@ pub struct Page<T> {
     pub items: Vec<T>,
     /// Where the next page begins; nothing on the last.
     pub next_cursor: Option<String>,
+}
+
+impl<T> Page<T> {
+    /// A whole page, however many rows must be looked at for it: as many looks as that takes. A look is told how many
+    /// items are wanted, and after which cursor.
+    pub fn whole(
+        limit: usize,
+        mut cursor: Option<String>,
+        mut look: impl FnMut(usize, Option<&str>) -> Result<Self>,
+    ) -> Result<Self> {
+        let mut items = Vec::new();
+        loop {
+            let mut looked = look(limit - items.len(), cursor.as_deref())?;
+            items.append(&mut looked.items);
+            cursor = looked.next_cursor;
+            if cursor.is_none() || items.len() >= limit {
+                return Ok(Self { items, next_cursor: cursor });
+            }
+        }
+    }
 }
 
 /// An entry as people see it.
